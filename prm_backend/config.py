@@ -1,0 +1,54 @@
+"""Hyper-parameters: frozen, JSON-ready, hashable, so that "the same configuration" is a fact and not a feeling."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class PRMConfig:
+    """How a PRM is trained from a base model.
+
+    `trained_layers` counts the transformer layers above the frozen, cached ones; 0 trains the head alone.
+    """
+
+    trained_layers: int = 2
+    epochs: int = 2
+    batch_tokens: int = 2048
+    learning_rate: float = 1e-4
+    head_learning_rate: float = 1e-3
+    weight_decay: float = 0.01
+    warmup_share: float = 0.1
+    max_length: int = 1024
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_tokens", "max_length"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
+        if self.trained_layers < 0:
+            raise ValueError(f"trained_layers must be 0 or more, got {self.trained_layers}")
+
+
+@dataclass(frozen=True)
+class SelectionConfig:
+    """The selection rule of one round (Lightman et al., section 4: 80 % / 20 %; the control share is ours)."""
+
+    quota: int = 3
+    control_share: float = 0.1
+    wrong_share: float = 0.8
+
+    def __post_init__(self) -> None:
+        if self.quota < 1:
+            raise ValueError(f"quota must be 1 or more, got {self.quota}")
+        for name in ("control_share", "wrong_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must lie in [0, 1], got {getattr(self, name)}")
+
+
+def config_hash(config: object) -> str:
+    """SHA-256 (hex) of a config dataclass; equal configurations hash equally across processes and versions."""
+    text = json.dumps(asdict(config), sort_keys=True)  # type: ignore[call-overload]
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,226 @@
+"""The nouns that cross the engine's border: frozen dataclasses and Protocols, no behaviour beyond their own truth.
+
+Knows neither rows nor tensors, so a web process, a notebook and a test can all import it for free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import NamedTuple, Protocol
+
+
+class Rating(IntEnum):
+    """A person's judgement of one step (PRM800K, labellers' instructions)."""
+
+    BAD = -1
+    OKAY = 0
+    GREAT = 1
+
+
+class Outcome(StrEnum):
+    """What a grader says of a final answer. Undecided is a verdict of its own, never a kind of wrong."""
+
+    CORRECT = "correct"
+    WRONG = "wrong"
+    UNDECIDED = "undecided"
+
+
+class FinishReason(StrEnum):
+    """Why a labelling ended (PRM800K record, `label.finish_reason`)."""
+
+    FOUND_ERROR = "found_error"
+    SOLUTION = "solution"
+    GIVE_UP = "give_up"
+    BAD_PROBLEM = "bad_problem"
+
+
+class Arm(StrEnum):
+    """Which part of the selection rule chose a solution (Lightman et al., "Let's Verify Step by Step", section 4)."""
+
+    CONVINCING_WRONG = "convincing_wrong"  # wrong answers, highest solution score first
+    CONVINCING_REST = "convincing_rest"  # the highest scores among all that remain
+    CONTROL = "control"  # uniform over distinct solutions
+
+
+class StepProbs(NamedTuple):
+    """The PRM's probabilities for one step; they sum to 1."""
+
+    bad: float
+    okay: float
+    great: float
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How solutions are drawn; recorded whole on every Round."""
+
+    temperature: float = 0.8
+    top_p: float = 1.0
+    max_new_tokens: int = 220
+    prompt_template: str = "{problem}\n"
+
+    def __post_init__(self) -> None:
+        if self.temperature < 0:
+            raise ValueError(f"temperature must be 0 or more, got {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must lie in (0, 1], got {self.top_p}")
+        if self.max_new_tokens < 1:
+            raise ValueError(f"max_new_tokens must be 1 or more, got {self.max_new_tokens}")
+        if "{problem}" not in self.prompt_template:
+            raise ValueError("prompt_template must contain {problem}")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sampled solution. `answer` is None when it reached none; such samples are kept and marked."""
+
+    text: str
+    steps: tuple[str, ...]
+    answer: str | None
+    truncated: bool  # ran into max_new_tokens
+    n_tokens: int
+
+
+class Generator(Protocol):
+    """Anything that writes solutions."""
+
+    name: str
+
+    def sample(
+        self, problems: Sequence[str], *, n: int, sampling: Sampling, seed: int
+    ) -> list[list[Sample]]:
+        """Draw `n` solutions for each problem; shape [problem][n]. The same seed draws the same samples."""
+        ...
+
+
+@dataclass(frozen=True)
+class GraderOpinion:
+    """What one grader said, and why."""
+
+    grader: str
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of comparing one answer with the gold one. `milliseconds` is wall time."""
+
+    outcome: Outcome
+    reason: str = ""
+    opinions: tuple[GraderOpinion, ...] = ()
+    milliseconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Unscorable:
+    """A solution a PRM refuses to score, with the reason (longer than the context, no steps …)."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class SolutionScores:
+    """Aggregates of a solution's step scores s = p(great) + p(okay); all in [0, 1], log_product <= 0.
+
+    The default score is the product (Lightman et al., section 2.6); it is kept as a log-sum so long solutions stay apart.
+    """
+
+    log_product: float
+    product: float
+    minimum: float
+    mean: float
+    last: float
+
+
+class StepScorer(Protocol):
+    """Anything that scores every step of a solution: our PRM, a published one, a remote one."""
+
+    name: str
+
+    def score(
+        self, problems: Sequence[str], solutions: Sequence[Sequence[str]]
+    ) -> list[list[StepProbs] | Unscorable]:
+        """Score `solutions[i]` (its steps) for `problems[i]`: one StepProbs a step, or why not."""
+        ...
+
+
+@dataclass(frozen=True)
+class LabelledSolution:
+    """A solution with step ratings, as training and evaluation read it.
+
+    `ratings[i]` belongs to `steps[i]`; None is unlabelled (as are all steps after the first error).
+    `outcome_only` marks ratings copied from the final answer's grade rather than given by a person.
+    """
+
+    problem: str
+    steps: tuple[str, ...]
+    ratings: tuple[int | None, ...]
+    outcome_only: bool = False
+    weight: float = 1.0
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.ratings) != len(self.steps):
+            raise ValueError(f"{len(self.steps)} steps but {len(self.ratings)} ratings (id {self.id!r})")
+
+    @property
+    def first_error(self) -> int:
+        """0-based index of the first step rated -1; -1 where there is none (ProcessBench's convention)."""
+        return next((i for i, r in enumerate(self.ratings) if r == Rating.BAD), -1)
+
+
+@dataclass(frozen=True)
+class SelectionCandidate:
+    """A scored, distinct solution of one problem, up for a person's time. Higher `score` is more convincing."""
+
+    id: int
+    score: float
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Why a solution was chosen; written whole onto its queue item.
+
+    `rank` is 1-based within the arm's own order; `propensity` is the probability in (0, 1] that this problem's
+    draw would have chosen the solution, needed to correct estimates for the way items were picked.
+    """
+
+    id: int
+    arm: Arm
+    strategy: str
+    rank: int
+    score: float
+    propensity: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where long work stands. `done` of `total` units; `message` says what it is doing, for people."""
+
+    done: int
+    total: int
+    message: str = ""
+
+
+class Cancelled(Exception):
+    """Raised by a progress callback to stop long work; the engine lets it through untouched."""
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+def silent(_: Progress) -> None:
+    """A progress callback for callers who do not watch."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an evaluation found. `metrics` is flat and JSON-ready; figures without data are None, never 0."""
+
+    metrics: dict[str, float | int | None]
+    curve: tuple[dict[str, float], ...] = ()
+    notes: tuple[str, ...] = field(default=())
