@@ -1,0 +1,248 @@
+"""A solution's text: cut into steps, joined again, hashed, and its final answer taken out. Judges no answer.
+
+The step policy is PRM800K's: one step a line, and the `# Answer` block belongs to the last step.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Sequence
+
+ANSWER_HEADER = "# Answer"
+
+# What neither UTF-8 nor PostgreSQL can hold: lone surrogates (a broken `\ud83d` in JSON) and NUL.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_LINE_END = re.compile(r"\r\n?|\n")
+_HEADER = re.compile(r"#\s*answer\s*(?::\s*(?P<inline>.*))?", re.IGNORECASE | re.DOTALL)
+
+
+def storable(text: str) -> str:
+    """The text with lone surrogates and NUL replaced by U+FFFD, so that any database, file or tokenizer takes it."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def is_storable(text: str) -> bool:
+    """Whether `storable` would leave the text as it is."""
+    return _UNSTORABLE.search(text) is None
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 (hex) of the NFC form with runs of whitespace made one space: equal for texts that read alike.
+
+    Never raises: a lone surrogate counts as itself, so texts that differ only there stay apart.
+    """
+    collapsed = " ".join(unicodedata.normalize("NFC", text).split())
+    return hashlib.sha256(collapsed.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def split_steps(text: str) -> tuple[str, ...]:
+    """Cut a solution into steps: its lines, blank ones dropped, each stripped.
+
+    From the last `# Answer` line on, all belongs to the last step, in PRM800K's form: "…\\n\\n# Answer\\n\\n42".
+    Steps are `storable`; a text without any ink gives ().
+    """
+    lines = [
+        stripped
+        for line in _LINE_END.split(storable(text))
+        if (stripped := line.strip())
+    ]
+    header = _last_header(lines)
+    if header is None:
+        return tuple(lines)
+    inline = _header_match(lines[header])
+    answer = [*([inline] if inline else []), *lines[header + 1 :]]
+    block = "\n\n".join([ANSWER_HEADER, *(["\n".join(answer)] if answer else [])])
+    body = lines[:header]
+    if not body:
+        return (block,)
+    return (*body[:-1], f"{body[-1]}\n\n{block}")
+
+
+def join_steps(steps: Sequence[str]) -> str:
+    """The solution's text, one step a line: `split_steps(join_steps(s)) == s` for whatever `split_steps` made."""
+    return "\n".join(steps)
+
+
+def _header_match(line: str) -> str | None:
+    """What follows `# Answer:` on its line ("" for a bare header), or None where the line is no header."""
+    match = _HEADER.fullmatch(line)
+    return None if match is None else (match["inline"] or "").strip()
+
+
+def _last_header(lines: Sequence[str]) -> int | None:
+    return next(
+        (
+            i
+            for i in range(len(lines) - 1, -1, -1)
+            if _header_match(lines[i]) is not None
+        ),
+        None,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The final answer
+
+_BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?=\{|[^\s{a-zA-Z])")
+# Between two boxes that together are one answer ("\boxed{1} \text{ and } \boxed{2}") stand only these.
+_BETWEEN_BOXES = re.compile(
+    r"(?:[\s,;&$]|\\[,;:!]|\\q?quad|\\(?:text|mbox)\s*\{\s*(?:and|or)\s*,?\s*\}|and|or)*"
+)
+_PHRASE = re.compile(
+    r"\b(?P<noun>answers?|solutions?)\b(?:\s+(?:to|of|for)\s[^.\n]{1,80}?|\s+\([^)\n]*\))?"
+    r"\s*[*_]*\s*(?::|=|\b(?:is|was|equals|are)\b)\s*[*_]*\s*:?"
+    r"\s*(?:therefore|thus|then|given by|simply|just|indeed|equal to)?\s*(?P<rest>\S[^\n]*)",
+    re.IGNORECASE,
+)
+_TALKS_ABOUT_IT = re.compile(
+    r"(?:not|to|that|obtained|found|in|as|when|what|how)\b", re.IGNORECASE
+)
+_LOOKS_LIKE_MATH = re.compile(r"[$\\\d({\[+.-]|[a-zA-Z](?:_\w+)?\s*(?:[=<>≤≥≠]|!=)")
+_PHRASE_AFTER = re.compile(
+    r"(?P<math>\$[^$\n]+\$|\\\([^\n]+?\\\))\s+is\s+(?:the|our)\s+(?:final\s+)?(?:answer|solution)",
+    re.IGNORECASE,
+)
+_MATH_FIRST = re.compile(
+    r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_<])")
+_REASON = re.compile(
+    r",?\s+(?:because|since|so|as|which|where|when|for|by|if)\s", re.IGNORECASE
+)
+_LONGEST_ANSWER_IN_WORDS = 12
+
+
+def extract_answer(text: str) -> str | None:
+    """The one final answer a solution states, without the text around it; None where it states none.
+
+    Looked for in this order: the last `# Answer` block, the last `\\boxed{}` (boxes joined only by commas or "and"
+    are one answer), GSM8K's `####` on the last line, "The answer is …". A number that just stands last is no answer.
+    """
+    lines = [
+        stripped
+        for line in _LINE_END.split(storable(text))
+        if (stripped := line.strip())
+    ]
+    header = _last_header(lines)
+    if header is not None:
+        inline = _header_match(lines[header])
+        stated = _first_whole_line(
+            [*([inline] if inline else []), *lines[header + 1 :]]
+        )
+        if stated and (answer := bare_answer(_by_mark(stated) or stated)):
+            return answer
+    found = _by_mark("\n".join(lines))
+    return bare_answer(found) or None if found else None
+
+
+def bare_answer(answer: str) -> str:
+    """The answer without what only wraps it: whitespace, `$…$`, `\\(…\\)`, `\\boxed{…}`, markdown, a closing dot."""
+    while True:
+        before = answer
+        answer = answer.strip().strip("*`").strip()
+        if answer.endswith(".") and not answer.endswith(".."):
+            answer = answer[:-1]
+        for opening, closing in (
+            ("$$", "$$"),
+            ("$", "$"),
+            ("\\(", "\\)"),
+            ("\\[", "\\]"),
+        ):
+            inner = answer[len(opening) : -len(closing)]
+            if (
+                len(answer) >= len(opening + closing)
+                and answer.startswith(opening)
+                and answer.endswith(closing)
+            ):
+                if (
+                    opening not in inner
+                    and closing not in inner
+                    and not inner.endswith("\\")
+                ):
+                    answer = inner
+                break
+        box = _BOXED.match(answer)
+        if box and (whole := _box_at(answer, box)) and whole[1] == len(answer):
+            answer = whole[0]
+        if answer == before:
+            return answer
+
+
+def _by_mark(text: str) -> str | None:
+    """The last box, else `####` on the last line, else the last "answer is"."""
+    if (boxed := _last_boxed(text)) is not None:
+        return boxed
+    last_line = text.rsplit("\n", 1)[-1]
+    if "####" in last_line and (after := last_line.rsplit("####", 1)[1].strip()):
+        return after
+    return _by_phrase(text)
+
+
+def _first_whole_line(lines: Sequence[str]) -> str:
+    """The first line, with those below that it needs to close its braces and environments."""
+    taken = ""
+    for line in lines:
+        taken = f"{taken}\n{line}" if taken else line
+        if taken.count("{") <= taken.count("}") and taken.count(
+            "\\begin"
+        ) <= taken.count("\\end"):
+            return taken
+    return lines[0] if lines else ""
+
+
+def _box_at(text: str, match: re.Match[str]) -> tuple[str, int] | None:
+    """The content and end of the box whose macro `match` found; `\\boxed 5` boxes one character. None if unclosed."""
+    start = match.end()
+    if text[start] != "{":
+        return text[start], start + 1
+    depth = 0
+    for end in range(start, len(text)):
+        if text[end] in "{}" and text[end - 1] != "\\":
+            depth += 1 if text[end] == "{" else -1
+            if depth == 0:
+                return text[start + 1 : end], end + 1
+    return None
+
+
+def _last_boxed(text: str) -> str | None:
+    boxes = [
+        (m.start(), *whole)
+        for m in _BOXED.finditer(text)
+        if (whole := _box_at(text, m))
+    ]
+    if not boxes:
+        return None
+    start, content, end = boxes[-1]
+    parts = [content]
+    for earlier_start, earlier, earlier_end in reversed(boxes[:-1]):
+        if earlier_end > end or not earlier:
+            continue
+        if earlier_end > start or not _BETWEEN_BOXES.fullmatch(
+            text, earlier_end, start
+        ):
+            break
+        parts.insert(0, earlier)
+        start = earlier_start
+    return ", ".join(parts) if content.strip() else None
+
+
+def _by_phrase(text: str) -> str | None:
+    for match in reversed(list(_PHRASE.finditer(text))):
+        rest = match["rest"].strip()
+        if math := _MATH_FIRST.match(rest):
+            return next(group for group in math.groups() if group is not None)
+        is_about_math = match["noun"].lower().startswith(
+            "answer"
+        ) or _LOOKS_LIKE_MATH.match(rest)
+        if not is_about_math or _TALKS_ABOUT_IT.match(rest):
+            continue
+        sentence = _SENTENCE_END.split(rest, maxsplit=1)[0]
+        stated = _REASON.split(sentence, maxsplit=1)[0]
+        if " is " in stated:  # "Final answer: the volume is 120"
+            stated = stated.rsplit(" is ", 1)[1]
+        if len(stated.split()) <= _LONGEST_ANSWER_IN_WORDS:
+            return stated
+    after = list(_PHRASE_AFTER.finditer(text))
+    return after[-1]["math"] if after else None
