@@ -1,1 +1,1 @@
-"""Text: where solutions are cut into steps, steps into tokens, and the record formats others use. No models."""
+"""Text: solutions cut into steps, steps into tokens, and the record formats others use. No models."""

@@ -19,7 +19,7 @@ _HEADER = re.compile(r"#\s*answer\s*(?::\s*(?P<inline>.*))?", re.IGNORECASE | re
 
 
 def storable(text: str) -> str:
-    """The text with lone surrogates and NUL replaced by U+FFFD, so that any database, file or tokenizer takes it."""
+    """The text with lone surrogates and NUL replaced by U+FFFD, which any database, file and tokenizer takes."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 
@@ -40,14 +40,11 @@ def text_hash(text: str) -> str:
 def split_steps(text: str) -> tuple[str, ...]:
     """Cut a solution into steps: its lines, blank ones dropped, each stripped.
 
-    From the last `# Answer` line on, all belongs to the last step, in PRM800K's form: "…\\n\\n# Answer\\n\\n42".
+    From the last `# Answer` line on, all is one block of the last step, as PRM800K has it:
+    "…\\n\\n# Answer\\n\\n42".
     Steps are `storable`; a text without any ink gives ().
     """
-    lines = [
-        stripped
-        for line in _LINE_END.split(storable(text))
-        if (stripped := line.strip())
-    ]
+    lines = [stripped for line in _LINE_END.split(storable(text)) if (stripped := line.strip())]
     header = _last_header(lines)
     if header is None:
         return tuple(lines)
@@ -61,7 +58,7 @@ def split_steps(text: str) -> tuple[str, ...]:
 
 
 def join_steps(steps: Sequence[str]) -> str:
-    """The solution's text, one step a line: `split_steps(join_steps(s)) == s` for whatever `split_steps` made."""
+    """The solution's text, one step a line: `split_steps(join_steps(s)) == s` for steps it made."""
     return "\n".join(steps)
 
 
@@ -73,19 +70,13 @@ def _header_match(line: str) -> str | None:
 
 def _last_header(lines: Sequence[str]) -> int | None:
     return next(
-        (
-            i
-            for i in range(len(lines) - 1, -1, -1)
-            if _header_match(lines[i]) is not None
-        ),
+        (i for i in range(len(lines) - 1, -1, -1) if _header_match(lines[i]) is not None),
         None,
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------
-# The final answer
-
 _BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?=\{|[^\s{a-zA-Z])")
+_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)  # an escaped brace opens nothing
 # Between two boxes that together are one answer ("\boxed{1} \text{ and } \boxed{2}") stand only these.
 _BETWEEN_BOXES = re.compile(
     r"(?:[\s,;&$]|\\[,;:!]|\\q?quad|\\(?:text|mbox)\s*\{\s*(?:and|or)\s*,?\s*\}|and|or)*"
@@ -96,41 +87,30 @@ _PHRASE = re.compile(
     r"\s*(?:therefore|thus|then|given by|simply|just|indeed|equal to)?\s*(?P<rest>\S[^\n]*)",
     re.IGNORECASE,
 )
-_TALKS_ABOUT_IT = re.compile(
-    r"(?:not|to|that|obtained|found|in|as|when|what|how)\b", re.IGNORECASE
-)
+_TALKS_ABOUT_IT = re.compile(r"(?:not|to|that|obtained|found|in|as|when|what|how)\b", re.IGNORECASE)
 _LOOKS_LIKE_MATH = re.compile(r"[$\\\d({\[+.-]|[a-zA-Z](?:_\w+)?\s*(?:[=<>≤≥≠]|!=)")
 _PHRASE_AFTER = re.compile(
     r"(?P<math>\$[^$\n]+\$|\\\([^\n]+?\\\))\s+is\s+(?:the|our)\s+(?:final\s+)?(?:answer|solution)",
     re.IGNORECASE,
 )
-_MATH_FIRST = re.compile(
-    r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL
-)
+_MATH_FIRST = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_<])")
-_REASON = re.compile(
-    r",?\s+(?:because|since|so|as|which|where|when|for|by|if)\s", re.IGNORECASE
-)
+_REASON = re.compile(r",?\s+(?:because|since|so|as|which|where|when|for|by|if)\s", re.IGNORECASE)
 _LONGEST_ANSWER_IN_WORDS = 12
 
 
 def extract_answer(text: str) -> str | None:
     """The one final answer a solution states, without the text around it; None where it states none.
 
-    Looked for in this order: the last `# Answer` block, the last `\\boxed{}` (boxes joined only by commas or "and"
-    are one answer), GSM8K's `####` on the last line, "The answer is …". A number that just stands last is no answer.
+    Looked for in this order: the last `# Answer` block, the last `\\boxed{}` (boxes joined only by commas or
+    "and" are one answer), GSM8K's `####` on the last line, "The answer is …". A number that merely stands last
+    is no answer.
     """
-    lines = [
-        stripped
-        for line in _LINE_END.split(storable(text))
-        if (stripped := line.strip())
-    ]
+    lines = [stripped for line in _LINE_END.split(storable(text)) if (stripped := line.strip())]
     header = _last_header(lines)
     if header is not None:
         inline = _header_match(lines[header])
-        stated = _first_whole_line(
-            [*([inline] if inline else []), *lines[header + 1 :]]
-        )
+        stated = _first_whole_line([*([inline] if inline else []), *lines[header + 1 :]])
         if stated and (answer := bare_answer(_by_mark(stated) or stated)):
             return answer
     found = _by_mark("\n".join(lines))
@@ -138,7 +118,7 @@ def extract_answer(text: str) -> str | None:
 
 
 def bare_answer(answer: str) -> str:
-    """The answer without what only wraps it: whitespace, `$…$`, `\\(…\\)`, `\\boxed{…}`, markdown, a closing dot."""
+    """The answer without its wrapping: whitespace, `$…$`, `\\(…\\)`, `\\boxed{…}`, markdown, a closing dot."""
     while True:
         before = answer
         answer = answer.strip().strip("*`").strip()
@@ -156,16 +136,15 @@ def bare_answer(answer: str) -> str:
                 and answer.startswith(opening)
                 and answer.endswith(closing)
             ):
-                if (
-                    opening not in inner
-                    and closing not in inner
-                    and not inner.endswith("\\")
-                ):
+                if opening not in inner and closing not in inner and not inner.endswith("\\"):
                     answer = inner
                 break
-        box = _BOXED.match(answer)
-        if box and (whole := _box_at(answer, box)) and whole[1] == len(answer):
-            answer = whole[0]
+        if (
+            _BOXED.match(answer)
+            and (boxes := _boxes(answer))
+            and (boxes[0][0], boxes[0][2]) == (0, len(answer))
+        ):
+            answer = boxes[0][1]
         if answer == before:
             return answer
 
@@ -185,47 +164,49 @@ def _first_whole_line(lines: Sequence[str]) -> str:
     taken = ""
     for line in lines:
         taken = f"{taken}\n{line}" if taken else line
-        if taken.count("{") <= taken.count("}") and taken.count(
-            "\\begin"
-        ) <= taken.count("\\end"):
+        if taken.count("{") <= taken.count("}") and taken.count("\\begin") <= taken.count("\\end"):
             return taken
     return lines[0] if lines else ""
 
 
-def _box_at(text: str, match: re.Match[str]) -> tuple[str, int] | None:
-    """The content and end of the box whose macro `match` found; `\\boxed 5` boxes one character. None if unclosed."""
-    start = match.end()
-    if text[start] != "{":
-        return text[start], start + 1
-    depth = 0
-    for end in range(start, len(text)):
-        if text[end] in "{}" and text[end - 1] != "\\":
-            depth += 1 if text[end] == "{" else -1
-            if depth == 0:
-                return text[start + 1 : end], end + 1
-    return None
+def _closing_braces(text: str) -> dict[int, int]:
+    """Where each brace that opens is closed; one pass, so a text of nothing but `{` is no trap."""
+    closed, still_open = {}, []
+    for brace in _BRACES.finditer(text):
+        if brace[0] == "{":
+            still_open.append(brace.start())
+        elif brace[0] == "}" and still_open:
+            closed[still_open.pop()] = brace.start()
+    return closed
+
+
+def _boxes(text: str) -> list[tuple[int, str, int]]:
+    """Each closed box as (start, content, end), in order; `\\boxed 5` boxes one character."""
+    closed = _closing_braces(text)
+    boxes = []
+    for macro in _BOXED.finditer(text):
+        start = macro.end()
+        if text[start] != "{":
+            boxes.append((macro.start(), text[start], start + 1))
+        elif start in closed:
+            boxes.append((macro.start(), text[start + 1 : closed[start]], closed[start] + 1))
+    return boxes
 
 
 def _last_boxed(text: str) -> str | None:
-    boxes = [
-        (m.start(), *whole)
-        for m in _BOXED.finditer(text)
-        if (whole := _box_at(text, m))
-    ]
+    boxes = _boxes(text)
     if not boxes:
         return None
     start, content, end = boxes[-1]
     parts = [content]
     for earlier_start, earlier, earlier_end in reversed(boxes[:-1]):
-        if earlier_end > end or not earlier:
+        if earlier_end > end:  # the box around this one
             continue
-        if earlier_end > start or not _BETWEEN_BOXES.fullmatch(
-            text, earlier_end, start
-        ):
+        if earlier_end > start or not _BETWEEN_BOXES.fullmatch(text, earlier_end, start):
             break
-        parts.insert(0, earlier)
+        parts.append(earlier)
         start = earlier_start
-    return ", ".join(parts) if content.strip() else None
+    return ", ".join(reversed(parts)) if content.strip() else None
 
 
 def _by_phrase(text: str) -> str | None:
@@ -233,9 +214,7 @@ def _by_phrase(text: str) -> str | None:
         rest = match["rest"].strip()
         if math := _MATH_FIRST.match(rest):
             return next(group for group in math.groups() if group is not None)
-        is_about_math = match["noun"].lower().startswith(
-            "answer"
-        ) or _LOOKS_LIKE_MATH.match(rest)
+        is_about_math = match["noun"].lower().startswith("answer") or _LOOKS_LIKE_MATH.match(rest)
         if not is_about_math or _TALKS_ABOUT_IT.match(rest):
             continue
         sentence = _SENTENCE_END.split(rest, maxsplit=1)[0]

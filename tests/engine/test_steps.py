@@ -43,9 +43,7 @@ def test_a_step_is_a_line_and_blank_lines_are_none():
 
 
 def test_the_answer_block_stays_with_the_last_step():
-    assert split_steps("So it is 42.\n# Answer\n42\n") == (
-        "So it is 42.\n\n# Answer\n\n42",
-    )
+    assert split_steps("So it is 42.\n# Answer\n42\n") == ("So it is 42.\n\n# Answer\n\n42",)
     assert split_steps("a\nSo it is 42.\n\n# Answer\n\n42") == (
         "a",
         "So it is 42.\n\n# Answer\n\n42",
@@ -78,7 +76,8 @@ def test_joining_is_undone_by_splitting(text):
 def test_every_step_can_be_stored_and_has_ink(text):
     for step in split_steps(text):
         step.encode()
-        assert step.strip() and is_storable(step)
+        assert step.strip()
+        assert is_storable(step)
 
 
 def test_lone_surrogates_and_nul_become_the_replacement_character():
@@ -161,9 +160,7 @@ def test_a_text_that_states_no_answer_has_none(text):
 @given(any_text | st.text(alphabet="\\boxed{}$#. Answeris\n1"))
 def test_extraction_never_raises_and_gives_a_storable_answer(text):
     answer = extract_answer(text)
-    assert answer is None or (
-        answer.strip() == answer and answer and is_storable(answer)
-    )
+    assert answer is None or (answer.strip() == answer and answer and is_storable(answer))
 
 
 @pytest.mark.timeout(20)
