@@ -88,9 +88,7 @@ class Generator(Protocol):
 
     name: str
 
-    def sample(
-        self, problems: Sequence[str], *, n: int, sampling: Sampling, seed: int
-    ) -> list[list[Sample]]:
+    def sample(self, problems: Sequence[str], *, n: int, sampling: Sampling, seed: int) -> list[list[Sample]]:
         """Draw `n` solutions for each problem; shape [problem][n]. The same seed draws the same samples."""
         ...
 

@@ -1,0 +1,120 @@
+"""Labels and the step ratings they consist of. A submitted label never changes; every label is kept."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from prm_backend.types import FinishReason, Rating
+
+from .problem import Problem
+from .queue import QueueItem
+from .solution import Solution
+
+
+class LabelQuerySet(models.QuerySet["Label"]):
+    def submitted(self) -> LabelQuerySet:
+        return self.filter(submitted_at__isnull=False)
+
+    def drafts(self) -> LabelQuerySet:
+        return self.filter(submitted_at__isnull=True)
+
+    def in_export_order(self) -> LabelQuerySet:
+        """One order for every export, so the same state gives the same bytes."""
+        return self.order_by("submitted_at", "id")
+
+
+class Label(models.Model):
+    """One person's labelling of one solution: a draft until `submitted_at` is set (PRM800K row).
+
+    `question` is PRM800K's `question` object frozen when the work began: what this person was served. A later
+    correction of the answer, or a better PRM, does not rewrite it.
+    """
+
+    problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="labels")
+    solution = models.ForeignKey(
+        Solution,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="labels",
+        help_text="null for phase-1 labels, whose solution grows while it is rated",
+    )
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="labels")
+    queue_item = models.ForeignKey(
+        QueueItem, null=True, blank=True, on_delete=models.PROTECT, related_name="labels"
+    )
+    generation = models.IntegerField(null=True, blank=True, help_text="PRM800K generation; null in phase 1")
+    is_quality_control_question = models.BooleanField(default=False)
+    is_initial_screening_question = models.BooleanField(default=False)
+    question = models.JSONField()
+    total_time = models.PositiveBigIntegerField(default=0, help_text="active milliseconds")
+    finish_reason = models.CharField(
+        max_length=11, blank=True, choices=[(f.value, f.value) for f in FinishReason]
+    )
+    comment = models.TextField(blank=True, help_text="reason of a give-up or a bad problem")
+    created_at = models.DateTimeField(auto_now_add=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    imported_hash = models.CharField(
+        max_length=64, null=True, blank=True, unique=True, help_text="sha256 of the record an import read"
+    )
+
+    objects = LabelQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("solution", "annotator"), name="one_label_a_person_and_solution"),
+            models.CheckConstraint(
+                condition=Q(submitted_at__isnull=True) | ~Q(finish_reason=""),
+                name="submitted_labels_say_why_they_ended",
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("submitted_at", "id"), name="export_order", condition=Q(submitted_at__isnull=False)
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"label {self.pk} by {self.annotator_id}"
+
+
+class StepRating(models.Model):
+    """The rating of one option of one step (PRM800K `label.steps[].completions[]`).
+
+    Phase 2 serves one option a step: option 0. A `human` row is the annotator's own step (`human_completion`,
+    option null); a `blank` row is PRM800K's all-null step, seen where a labeller gave up.
+    """
+
+    class Source(models.TextChoices):
+        MODEL = "model", "model"
+        HUMAN = "human", "human"
+        BLANK = "blank", "blank"
+
+    label = models.ForeignKey(Label, on_delete=models.CASCADE, related_name="ratings")
+    step_index = models.PositiveIntegerField()
+    option = models.PositiveSmallIntegerField(null=True, blank=True)
+    source = models.CharField(max_length=5, choices=Source, default=Source.MODEL)
+    text = models.TextField(blank=True)
+    rating = models.SmallIntegerField(null=True, blank=True)
+    flagged = models.BooleanField(null=True, blank=True, help_text='the labeller pressed "Unsure"')
+    chosen = models.BooleanField(default=False, help_text="PRM800K `chosen_completion` names this option")
+    rated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("step_index", "option")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("label", "step_index", "option"), nulls_distinct=False, name="option_rated_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(rating__isnull=True) | Q(rating__in=[r.value for r in Rating]),
+                name="rating_is_minus_one_zero_or_one",
+            ),
+            models.CheckConstraint(
+                condition=Q(source="model", option__isnull=False)
+                | (~Q(source="model") & Q(option__isnull=True)),
+                name="only_model_steps_are_options",
+            ),
+        )
