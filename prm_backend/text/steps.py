@@ -19,7 +19,7 @@ _HEADER = re.compile(r"#\s*answer\s*(?::\s*(?P<inline>.*))?", re.IGNORECASE | re
 
 
 def storable(text: str) -> str:
-    """The text with lone surrogates and NUL replaced by U+FFFD, which any database, file and tokenizer takes."""
+    """The text with lone surrogates and NUL replaced by U+FFFD: any database or file takes it."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 
@@ -103,8 +103,8 @@ def extract_answer(text: str) -> str | None:
     """The one final answer a solution states, without the text around it; None where it states none.
 
     Looked for in this order: the last `# Answer` block, the last `\\boxed{}` (boxes joined only by commas or
-    "and" are one answer), GSM8K's `####` on the last line, "The answer is …". A number that merely stands last
-    is no answer.
+    "and" are one answer), GSM8K's `####` on the last line, "The answer is …". A number that only stands
+    last is no answer.
     """
     lines = [stripped for line in _LINE_END.split(storable(text)) if (stripped := line.strip())]
     header = _last_header(lines)
@@ -118,7 +118,7 @@ def extract_answer(text: str) -> str | None:
 
 
 def bare_answer(answer: str) -> str:
-    """The answer without its wrapping: whitespace, `$…$`, `\\(…\\)`, `\\boxed{…}`, markdown, a closing dot."""
+    """The answer unwrapped: no whitespace, `$…$`, `\\(…\\)`, `\\boxed{…}`, markdown, a closing dot."""
     while True:
         before = answer
         answer = answer.strip().strip("*`").strip()

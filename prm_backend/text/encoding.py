@@ -1,0 +1,67 @@
+"""The only place where steps become tokens and label positions. Knows no model, only a Hugging Face tokenizer.
+
+Layout: `[bos] problem SEP step SEP step … step`. Each piece is tokenised apart from the separators, so no merge
+across a border (as with Math-Shepherd's ` ки`) moves or swallows the token a step is read at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from prm_backend.text.steps import storable
+from prm_backend.types import Unscorable
+
+SEPARATOR = "\n"
+# Stored in every checkpoint, since a PRM must be given text as it was trained on. Raise it with the layout.
+ENCODING_VERSION = "newline-apart-1"
+
+
+class Tokenizer(Protocol):
+    """What is used of a Hugging Face tokenizer; the result holds `input_ids`, a list for each text."""
+
+    def __call__(self, text: list[str], **options: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A tokenised solution. `label_positions[i]` indexes step i's last token in `input_ids`; strictly rising."""
+
+    input_ids: tuple[int, ...]
+    label_positions: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+
+def encode(tokenizer: Tokenizer, problem: str, steps: Sequence[str], max_length: int) -> Encoded | Unscorable:
+    """Tokenise a problem and its steps; what is longer than `max_length` tokens is refused, never cut.
+
+    `steps[:k]` encodes to a prefix of what `steps` encodes to, so one forward pass scores every prefix.
+    Special tokens spelt out in the text ("<|im_end|>") are tokenised as the plain text they are.
+    """
+    if not steps:
+        return Unscorable("the solution has no steps")
+    texts = [storable(text) for text in (problem, SEPARATOR, *steps)]
+    problem_ids, separator_ids, *steps_ids = tokenizer(
+        texts, add_special_tokens=False, split_special_tokens=True, verbose=False
+    )["input_ids"]
+    ids = [*_leading_ids(tokenizer), *problem_ids]
+    positions = []
+    for number, step_ids in enumerate(steps_ids, start=1):
+        if not step_ids or not steps[number - 1].strip():
+            return Unscorable(f"step {number} of {len(steps)} is empty")
+        ids += [*separator_ids, *step_ids]
+        positions.append(len(ids) - 1)
+    if len(ids) > max_length:
+        return Unscorable(f"the solution has {len(ids)} tokens, more than the {max_length} that fit")
+    return Encoded(tuple(ids), tuple(positions))
+
+
+def _leading_ids(tokenizer: Tokenizer) -> list[int]:
+    """The special tokens the tokenizer puts before a text (a Llama's BOS): its model expects them."""
+    plain = list(tokenizer(["x"], add_special_tokens=False)["input_ids"][0])
+    whole = list(tokenizer(["x"], add_special_tokens=True)["input_ids"][0])
+    starts = range(len(whole) - len(plain) + 1)
+    return whole[: next((i for i in starts if whole[i : i + len(plain)] == plain), 0)]
