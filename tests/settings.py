@@ -1,0 +1,17 @@
+"""Settings of a test run: the product's own, in a fresh VAR_DIR that is gone afterwards.
+
+DATABASE_URL and BROKER_URL are obeyed where set; otherwise tests/conftest.py starts servers in that folder.
+"""
+
+import os
+import secrets
+import tempfile
+
+# Short, because Unix socket paths are; processes the tests start inherit it.
+os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="plumbline-test-", dir="/tmp")
+os.environ["SECRET_KEY"] = secrets.token_urlsafe(50)
+os.environ["DEBUG"] = "false"
+
+from annotate.settings import *  # noqa: E402, F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick, and every test signs in
