@@ -1,7 +1,7 @@
-"""The only place where steps become tokens and label positions. Knows no model, only a Hugging Face tokenizer.
+"""The only place where steps become tokens and label positions. Knows a tokenizer, no model.
 
-Layout: `[bos] problem SEP step SEP step … step`. Each piece is tokenised apart from the separators, so no merge
-across a border (as with Math-Shepherd's ` ки`) moves or swallows the token a step is read at.
+Layout: `[bos] problem SEP step SEP step … step`. Each piece is tokenised apart from the separators, so no
+merge across a border (as with Math-Shepherd's ` ки`) moves or swallows the token a step is read at.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True)
 class Encoded:
-    """A tokenised solution. `label_positions[i]` indexes step i's last token in `input_ids`; strictly rising."""
+    """A tokenised solution. `label_positions[i]` indexes step i's last token in `input_ids`; it rises."""
 
     input_ids: tuple[int, ...]
     label_positions: tuple[int, ...]
