@@ -2,7 +2,7 @@
 
 from .job import Job, JobStatus, Worker
 from .label import Label, StepRating
-from .person import ANNOTATOR, MANAGER, ROLES, Person
+from .person import ANNOTATOR, MANAGER, ROLES, LoginAttempt, Person
 from .prm import PRMStatus, PRMVersion, Snapshot
 from .problem import Problem
 from .queue import Queue, QueueItem
@@ -17,6 +17,7 @@ __all__ = [
     "Job",
     "JobStatus",
     "Label",
+    "LoginAttempt",
     "PRMStatus",
     "PRMVersion",
     "Person",

@@ -45,11 +45,16 @@ class Job(models.Model):
     done = models.PositiveBigIntegerField(default=0)
     total = models.PositiveBigIntegerField(default=0)
     message = models.TextField(blank=True, help_text="what it is doing, or why it failed")
+    result = models.JSONField(default=dict, blank=True, help_text="what it found, for the page that asked")
     cancel_requested = models.BooleanField(default=False)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    sent_at = models.DateTimeField(
+        default=timezone.now,
+        help_text="when a message with its id last went out; sweep sends a lost one again",
+    )
     started_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

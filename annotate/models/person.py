@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from functools import cached_property
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models import Count, Q
+from django.utils import timezone
 
 ANNOTATOR = "annotator"
 MANAGER = "manager"
@@ -31,3 +34,46 @@ class Person(AbstractUser):
     @property
     def is_annotator(self) -> bool:
         return ANNOTATOR in self.role_names
+
+
+class LoginAttemptManager(models.Manager["LoginAttempt"]):
+    def admits(self, *, username: str, address: str) -> LoginAttempt | None:
+        """Write down an attempt to log in; None where too many failed lately and it must not be tried.
+
+        The attempt is written before the password is checked, so a burst of parallel requests is counted too.
+        Delete it when the password was right.
+        """
+        since = timezone.now() - LoginAttempt.WINDOW
+        self.filter(at__lt=since).delete()
+        attempt = self.create(username=username[:150].lower(), address=address)
+        same_name, same_address = Q(username=attempt.username), Q(address=address)
+        recent = self.filter(same_name | same_address).aggregate(
+            both=Count("pk", filter=same_name & same_address),
+            name=Count("pk", filter=same_name),
+            address=Count("pk", filter=same_address),
+        )
+        widest = max(recent["name"], recent["address"])
+        if recent["both"] <= LoginAttempt.LIMIT and widest <= LoginAttempt.WIDE_LIMIT:
+            return attempt
+        attempt.delete()  # what is refused does not lengthen the wait
+        return None
+
+
+class LoginAttempt(models.Model):
+    """A login that failed, or is being tried. Rows, because every web process must count the same ones."""
+
+    WINDOW = timedelta(minutes=15)
+    LIMIT = 8  # for one name from one address
+    WIDE_LIMIT = 100  # for one name from anywhere, and for one address whatever the name
+
+    username = models.CharField(max_length=150)
+    address = models.CharField(max_length=45, blank=True)
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    objects = LoginAttemptManager()
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("username",), name="attempts_by_name"),
+            models.Index(fields=("address",), name="attempts_by_address"),
+        )

@@ -19,6 +19,14 @@ class Queue(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     paused_at = models.DateTimeField(null=True, blank=True)
+    ordered_by = models.ForeignKey(
+        PRMVersion,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="the PRM whose scores order what is open",
+    )
 
     def __str__(self) -> str:
         return self.name

@@ -96,6 +96,9 @@ class RoundProblem(models.Model):
     position = models.PositiveIntegerField(help_text="order of work within the round")
     generated_at = models.DateTimeField(null=True, blank=True)
     chosen_at = models.DateTimeField(null=True, blank=True)
+    failure = models.TextField(
+        blank=True, help_text="why no solution could be sampled; empty where sampling worked"
+    )
 
     objects = RoundProblemQuerySet.as_manager()
 

@@ -1,0 +1,98 @@
+"""Who may see which page, and how people log in. Pages name their role with one of two decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.urls import reverse, reverse_lazy
+from django.utils.http import urlencode
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
+
+from annotate.models import LoginAttempt, Person
+
+View = Callable[..., HttpResponseBase]
+
+
+def manager_required(view: View) -> View:
+    """For managers' pages: anonymous visitors are sent to log in by the middleware, others get 403."""
+    return _only(view, lambda person: person.is_manager, "This page is for managers.")
+
+
+def annotator_required(view: View) -> View:
+    """For labelling pages: 403 for people who do not label."""
+    return _only(view, lambda person: person.is_annotator, "This page is for annotators.")
+
+
+def _only(view: View, admits: Callable[[Person], bool], refusal: str) -> View:
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not (isinstance(request.user, Person) and admits(request.user)):
+            raise PermissionDenied(refusal)
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+class LoginRequired(LoginRequiredMiddleware):
+    """Django's middleware, but a fragment's request moves the whole page to the login: nothing is swapped in."""
+
+    def handle_no_permission(self, request: HttpRequest, view_func: View) -> HttpResponseBase:
+        if htmx := HtmxDetails(request):
+            here = urlencode({"next": htmx.current_url_abs_path or "/"})
+            return HttpResponseClientRedirect(f"{reverse('login')}?{here}")
+        return super().handle_no_permission(request, view_func)
+
+
+def client_address(request: HttpRequest) -> str:
+    """The visitor's address; behind a trusted proxy, the one that proxy saw."""
+    if settings.CONFIG.trust_proxy:
+        return request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()[:45]
+    return request.META.get("REMOTE_ADDR", "")[:45]
+
+
+class LoginForm(AuthenticationForm):
+    """Name and password, refused unread after too many failures (see LoginAttempt)."""
+
+    def clean(self) -> dict[str, Any]:
+        assert self.request is not None
+        attempt = LoginAttempt.objects.admits(
+            username=self.cleaned_data.get("username", ""), address=client_address(self.request)
+        )
+        if attempt is None:
+            minutes = int(LoginAttempt.WINDOW.total_seconds() // 60)
+            raise ValidationError(
+                f"Too many attempts to log in. Wait {minutes} minutes, then try again.", code="too_many"
+            )
+        cleaned = super().clean()  # raises where the password is wrong, and the attempt stays written
+        attempt.delete()
+        return cleaned
+
+
+class Login(LoginView):
+    """The one login page; it follows `next` only within this site (Django checks the host)."""
+
+    template_name = "login.html"
+    authentication_form = LoginForm
+    redirect_authenticated_user = True
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_invalid(form)
+        if form.has_error("__all__", "too_many"):
+            response.status_code = 429
+        return response
+
+
+class ChangePassword(PasswordChangeView):
+    """A person's own password; every other session of theirs ends (Django's session hash)."""
+
+    template_name = "people/password.html"
+    success_url = reverse_lazy("home")

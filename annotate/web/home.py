@@ -1,0 +1,16 @@
+"""`/`: everybody is sent to their own work."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    """Managers to the progress page, annotators to the next solution."""
+    if request.user.is_manager:
+        return redirect("progress")
+    if request.user.is_annotator:
+        return redirect("label")
+    raise PermissionDenied("You have no role yet. Ask a manager to make you an annotator or a manager.")
