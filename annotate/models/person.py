@@ -6,14 +6,30 @@ import uuid
 from datetime import timedelta
 from functools import cached_property
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, UserManager
 from django.db import models
-from django.db.models import Count, Q
+from django.db.models import Count, Max, Q
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 ANNOTATOR = "annotator"
 MANAGER = "manager"
 ROLES = (ANNOTATOR, MANAGER)
+
+
+class PersonManager(UserManager["Person"]):
+    use_in_migrations = False
+
+    def with_work(self) -> models.QuerySet[Person]:
+        """Everybody with `n_labels` (submitted) and `seen_at` (last login or labelling), by name; two queries."""
+        return (
+            self.annotate(
+                n_labels=Count("labels", filter=Q(labels__submitted_at__isnull=False)),
+                seen_at=Greatest("last_login", Max("labels__created_at"), Max("labels__submitted_at")),
+            )
+            .prefetch_related("groups")
+            .order_by("-is_active", "username")
+        )
 
 
 class Person(AbstractUser):
@@ -23,9 +39,11 @@ class Person(AbstractUser):
         default=uuid.uuid4, unique=True, editable=False, help_text="PRM800K's `labeler` in exports"
     )
 
+    objects = PersonManager()
+
     @cached_property
     def role_names(self) -> frozenset[str]:
-        return frozenset(self.groups.values_list("name", flat=True))
+        return frozenset(group.name for group in self.groups.all())
 
     @property
     def is_manager(self) -> bool:

@@ -43,7 +43,7 @@ def _only(view: View, admits: Callable[[Person], bool], refusal: str) -> View:
 
 
 class LoginRequired(LoginRequiredMiddleware):
-    """Django's middleware, but a fragment's request moves the whole page to the login: nothing is swapped in."""
+    """Django's middleware, but a fragment's request moves the whole page to the login."""
 
     def handle_no_permission(self, request: HttpRequest, view_func: View) -> HttpResponseBase:
         if htmx := HtmxDetails(request):

@@ -1,0 +1,77 @@
+"""People: added with a random password, given another, put to rest. Nobody is deleted: labels keep their author."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils.crypto import get_random_string
+
+from annotate.errors import PlumblineError
+from annotate.models import ROLES, Person, QueueItem
+
+_UNMISTAKABLE = "abcdefghjkmnpqrstuvwxyz23456789"  # no l and 1, no o and 0
+
+
+@dataclass(frozen=True)
+class Access:
+    """A person and the password to hand over; only its hash is kept, so this is the one time it can be shown."""
+
+    person: Person
+    password: str
+
+
+@transaction.atomic
+def add_person(*, username: str, role: str) -> Access:
+    """Make a person with one role. Raises PlumblineError for a name that is taken or cannot be one."""
+    if role not in ROLES:
+        raise PlumblineError(f"There is no role {role!r}; choose one of {', '.join(ROLES)}.")
+    username = Person.normalize_username(username.strip())
+    try:
+        Person._meta.get_field("username").clean(username, None)
+    except ValidationError as error:
+        raise PlumblineError(" ".join(error.messages)) from None
+    if Person.objects.filter(username__iexact=username).exists():
+        raise PlumblineError(f"{username} is taken; choose another name.")
+    password = _new_password()
+    try:
+        with transaction.atomic():
+            person = Person.objects.create_user(username, password=password)
+    except IntegrityError:  # the same name a moment ago
+        raise PlumblineError(f"{username} is taken; choose another name.") from None
+    person.groups.add(Group.objects.get(name=role))
+    return Access(person, password)
+
+
+@transaction.atomic
+def reset_password(*, person: Person) -> Access:
+    """Give a person another random password; all their sessions end."""
+    password = _new_password()
+    person.set_password(password)
+    person.save(update_fields=("password",))
+    return Access(person, password)
+
+
+@transaction.atomic
+def deactivate(*, person: Person, by: Person) -> None:
+    """Let a person log in no more and free what they hold; their labels and drafts stay.
+
+    Raises PlumblineError where `by` would lock themselves out, which also keeps the last manager in.
+    """
+    if person == by:
+        raise PlumblineError("You cannot deactivate yourself; another manager can.")
+    Person.objects.filter(pk=person.pk).update(is_active=False)
+    QueueItem.objects.open().filter(leased_by=person).update(
+        leased_by=None, lease_token=None, lease_expires_at=None
+    )
+
+
+def reactivate(*, person: Person) -> None:
+    """Let a person log in again, with the password they had."""
+    Person.objects.filter(pk=person.pk).update(is_active=True)
+
+
+def _new_password() -> str:
+    return "-".join(get_random_string(4, _UNMISTAKABLE) for _ in range(4))
