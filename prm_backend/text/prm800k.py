@@ -1,0 +1,296 @@
+"""PRM800K's record, one labelled solution a row, as the released files have it. Knows no files, no database.
+
+Source: openai/prm800k; where its README and its records disagree, the records win (a `human_completion` is an
+object; phase-1 rows lack the `pre_generated_*` keys). `prm800k.schema.json` beside this tells the same shape.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from prm_backend.text.json_fields import boolean, each, fields, integer, number, optional, refuse, string
+from prm_backend.text.steps import storable
+from prm_backend.types import FinishReason, LabelledSolution, Rating
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One option for a step. `flagged`: None on phase 2's served step, True where "Unsure" was pressed."""
+
+    text: str
+    rating: int | None
+    flagged: bool | None
+
+
+@dataclass(frozen=True)
+class HumanCompletion:
+    """A step the labeller wrote, where no option was good enough."""
+
+    text: str
+    rating: int | None = None
+    source: str = "human"
+    flagged: bool | None = False
+
+
+@dataclass(frozen=True)
+class LabelledStep:
+    """The options of one step; all three are None on the last step of a solution that was given up."""
+
+    completions: tuple[Completion, ...] | None
+    human_completion: HumanCompletion | None = None
+    chosen_completion: int | None = None
+
+
+@dataclass(frozen=True)
+class PreGenerated:
+    """What phase 2 adds to a question: the solution that was served and its score by the PRM of the time."""
+
+    ground_truth_solution: str | None
+    steps: tuple[str, ...]
+    answer: str  # "" where the solution reached none: the format has no null here
+    verifier_score: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """One row. `pre_generated` is None in phase 1, which lacks its keys; `total_time` is in milliseconds."""
+
+    labeler: str
+    timestamp: str
+    generation: int | None
+    is_quality_control_question: bool
+    is_initial_screening_question: bool
+    problem: str
+    ground_truth_answer: str | None
+    pre_generated: PreGenerated | None
+    steps: tuple[LabelledStep, ...]
+    total_time: int
+    finish_reason: FinishReason
+
+
+# --- writing
+
+
+def to_dict(record: Record) -> dict[str, Any]:
+    """The row as JSON data, its keys in the order of the released files."""
+    question: dict[str, Any] = {"problem": record.problem}
+    if record.pre_generated is not None:
+        question["ground_truth_solution"] = record.pre_generated.ground_truth_solution
+    question["ground_truth_answer"] = record.ground_truth_answer
+    if record.pre_generated is not None:
+        question["pre_generated_steps"] = list(record.pre_generated.steps)
+        question["pre_generated_answer"] = record.pre_generated.answer
+        question["pre_generated_verifier_score"] = record.pre_generated.verifier_score
+    return {
+        "labeler": record.labeler,
+        "timestamp": record.timestamp,
+        "generation": record.generation,
+        "is_quality_control_question": record.is_quality_control_question,
+        "is_initial_screening_question": record.is_initial_screening_question,
+        "question": question,
+        "label": {
+            "steps": [_step_to_dict(step) for step in record.steps],
+            "total_time": record.total_time,
+            "finish_reason": str(record.finish_reason),
+        },
+    }
+
+
+def to_json(record: Record) -> str:
+    """One line of ASCII JSON without its line end; the released records come out byte for byte.
+
+    A lone surrogate or NUL becomes U+FFFD: one broken character must stop neither an export nor its reader.
+    Raises ValueError on a score that is not finite, for which JSON has no number.
+    """
+    return json.dumps(_storable(to_dict(record)), allow_nan=False)
+
+
+def _step_to_dict(step: LabelledStep) -> dict[str, Any]:
+    human = step.human_completion
+    return {
+        "completions": None
+        if step.completions is None
+        else [{"text": c.text, "rating": c.rating, "flagged": c.flagged} for c in step.completions],
+        "human_completion": None
+        if human is None
+        else {"text": human.text, "rating": human.rating, "source": human.source, "flagged": human.flagged},
+        "chosen_completion": step.chosen_completion,
+    }
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {key: _storable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    return value
+
+
+# --- reading
+
+
+def parse_record(row: object) -> Record:
+    """Read a row of JSON data. Raises ValueError naming the key (`label.steps[3].chosen_completion`) and why.
+
+    Unknown keys are refused too: a record that loses something on its way through would not come out equal.
+    """
+    top = fields(
+        row,
+        "the row",
+        "labeler timestamp generation is_quality_control_question is_initial_screening_question"
+        " question label",
+    )
+    question, pre_generated = _question(top["question"])
+    label = fields(top["label"], "label", "steps total_time finish_reason")
+    return Record(
+        labeler=_uuid(top["labeler"], "labeler"),
+        timestamp=_timestamp(top["timestamp"], "timestamp"),
+        generation=optional(integer, top["generation"], "generation", -1),
+        is_quality_control_question=boolean(
+            top["is_quality_control_question"], "is_quality_control_question"
+        ),
+        is_initial_screening_question=boolean(
+            top["is_initial_screening_question"], "is_initial_screening_question"
+        ),
+        problem=string(question["problem"], "question.problem"),
+        ground_truth_answer=optional(string, question["ground_truth_answer"], "question.ground_truth_answer"),
+        pre_generated=pre_generated,
+        steps=each(_step, label["steps"], "label.steps"),
+        total_time=integer(label["total_time"], "label.total_time", 0),
+        finish_reason=_finish_reason(label["finish_reason"], "label.finish_reason"),
+    )
+
+
+_PHASE_2_KEYS = "ground_truth_solution pre_generated_steps pre_generated_answer pre_generated_verifier_score"
+
+
+def _question(value: object) -> tuple[dict[str, Any], PreGenerated | None]:
+    keys = "problem ground_truth_answer"
+    if not isinstance(value, dict) or not any(key in value for key in _PHASE_2_KEYS.split()):
+        return fields(value, "question", keys), None
+    question = fields(value, "question", f"{keys} {_PHASE_2_KEYS}")
+    return question, PreGenerated(
+        ground_truth_solution=optional(
+            string, question["ground_truth_solution"], "question.ground_truth_solution"
+        ),
+        steps=each(string, question["pre_generated_steps"], "question.pre_generated_steps"),
+        answer=string(question["pre_generated_answer"], "question.pre_generated_answer"),
+        verifier_score=number(
+            question["pre_generated_verifier_score"], "question.pre_generated_verifier_score"
+        ),
+    )
+
+
+def _step(value: object, where: str) -> LabelledStep:
+    step = fields(value, where, "completions human_completion chosen_completion")
+    completions = (
+        None
+        if step["completions"] is None
+        else each(_completion, step["completions"], f"{where}.completions")
+    )
+    chosen = optional(integer, step["chosen_completion"], f"{where}.chosen_completion", 0)
+    if chosen is not None and chosen >= len(completions or ()):
+        refuse(
+            chosen, f"{where}.chosen_completion", f"an index into its {len(completions or ())} completions"
+        )
+    human = optional(_human_completion, step["human_completion"], f"{where}.human_completion")
+    return LabelledStep(completions, human, chosen)
+
+
+def _completion(value: object, where: str) -> Completion:
+    completion = fields(value, where, "text rating flagged")
+    return Completion(
+        text=string(completion["text"], f"{where}.text"),
+        rating=optional(_rating, completion["rating"], f"{where}.rating"),
+        flagged=optional(boolean, completion["flagged"], f"{where}.flagged"),
+    )
+
+
+def _human_completion(value: object, where: str) -> HumanCompletion:
+    human = fields(value, where, "text rating source flagged")
+    return HumanCompletion(
+        text=string(human["text"], f"{where}.text"),
+        rating=optional(_rating, human["rating"], f"{where}.rating"),
+        source=string(human["source"], f"{where}.source"),
+        flagged=optional(boolean, human["flagged"], f"{where}.flagged"),
+    )
+
+
+def _rating(value: object, where: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value in (-1, 0, 1):
+        return value
+    return refuse(value, where, "-1, 0, 1 or null")
+
+
+def _uuid(value: object, where: str) -> str:
+    text = string(value, where)
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        refuse(value, where, "a UUID")
+    return text
+
+
+def _timestamp(value: object, where: str) -> str:
+    text = string(value, where)
+    try:
+        aware = datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        aware = True
+    return refuse(value, where, "an ISO-8601 time without a zone") if aware else text
+
+
+def _finish_reason(value: object, where: str) -> FinishReason:
+    try:
+        return FinishReason(string(value, where))
+    except ValueError:
+        return refuse(value, where, "one of " + ", ".join(FinishReason))
+
+
+# --- as training reads it
+
+
+def labelled_solution(record: Record) -> LabelledSolution:
+    """The solution a record rates, with the ratings up to and including its first error; None after that.
+
+    Phase 2: the served steps, all of them. Phase 1: the path that was chosen, step by step; the other
+    completions are alternatives and not part of it, and a step the labeller wrote has no rating (None).
+    """
+    path = _served(record) if record.pre_generated is not None else _chosen(record)
+    ratings: list[int | None] = []
+    for _, rating in path:
+        ratings.append(None if Rating.BAD in ratings else rating)
+    return LabelledSolution(
+        problem=record.problem,
+        steps=tuple(text for text, _ in path),
+        ratings=tuple(ratings),
+        id=f"{record.labeler}/{record.timestamp}",
+    )
+
+
+def _served(record: Record) -> list[tuple[str, int | None]]:
+    assert record.pre_generated is not None
+    path: list[tuple[str, int | None]] = []
+    for i, text in enumerate(record.pre_generated.steps):
+        options = (record.steps[i].completions or ()) if i < len(record.steps) else ()
+        path.append((text, next((option.rating for option in options if option.text == text), None)))
+    return path
+
+
+def _chosen(record: Record) -> list[tuple[str, int | None]]:
+    path: list[tuple[str, int | None]] = []
+    for step in record.steps:
+        if step.chosen_completion is not None and step.completions:
+            chosen = step.completions[step.chosen_completion]
+            path.append((chosen.text, chosen.rating))
+        elif step.human_completion is not None:
+            path.append((step.human_completion.text, step.human_completion.rating))
+        else:
+            break
+    return path
