@@ -23,7 +23,7 @@ EXPECTED = {
     "PORT": "a TCP port between 1 and 65535",
     "PUBLIC_URL": "the address people type, such as https://plumbline.example.org, without a path",
     "TRUST_PROXY": "true only behind a proxy that always sets X-Forwarded-Proto, else false",
-    "SECRET_KEY": "at least 32 random characters, such as `python -c 'import secrets; print(secrets.token_urlsafe(50))'`",
+    "SECRET_KEY": "at least 32 random characters: python3 -c 'import secrets; print(secrets.token_urlsafe(50))'",
     "DEBUG": "true or false; true only on 127.0.0.1",
     "LOG_LEVEL": "DEBUG, INFO, WARNING or ERROR",
     "TIME_ZONE": "a name of the time zone database, such as Europe/Berlin",
@@ -37,6 +37,8 @@ EXPECTED = {
     "RETRAIN_AFTER_LABELS": "a whole number of 1 or more",
     "RETRAIN_AT": "a time of day, HH:MM",
     "LEASE_SECONDS": "a whole number of seconds, 30 or more",
+    "JOB_SILENCE_SECONDS": "a whole number of seconds, 5 or more",
+    "WORKER_SILENCE_SECONDS": "a whole number of seconds, 5 or more",
 }
 
 
@@ -67,6 +69,8 @@ class Config:
     retrain_after_labels: int
     retrain_at: dt.time
     lease_seconds: int
+    job_silence_seconds: int
+    worker_silence_seconds: int
 
     @property
     def default_model_dir(self) -> Path:
@@ -105,6 +109,8 @@ def load(dotenv: Path | None = BASE_DIR / ".env") -> Config:
         retrain_after_labels=env.int("RETRAIN_AFTER_LABELS", 50, validate=_between(1, None)),
         retrain_at=env.time("RETRAIN_AT", dt.time(2, 0)),
         lease_seconds=env.int("LEASE_SECONDS", 900, validate=_between(30, None)),
+        job_silence_seconds=env.int("JOB_SILENCE_SECONDS", 120, validate=_between(5, None)),
+        worker_silence_seconds=env.int("WORKER_SILENCE_SECONDS", 60, validate=_between(5, None)),
     )
     _refuse(env)
     _check_together(config)
@@ -121,7 +127,7 @@ def _refuse(env: Env) -> None:
     try:
         env.seal()
     except EnvValidationError as error:
-        raise BadEnvironment(_message(error.error_messages)) from None
+        raise BadEnvironment(_message(dict(error.error_messages))) from None
 
 
 def _check_together(config: Config) -> None:

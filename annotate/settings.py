@@ -34,6 +34,8 @@ HELD_OUT_SHARE = CONFIG.held_out_share
 BOOTSTRAP_SOLUTIONS = CONFIG.bootstrap_solutions
 RETRAIN_AFTER_LABELS = CONFIG.retrain_after_labels
 LEASE_SECONDS = CONFIG.lease_seconds
+JOB_SILENCE_SECONDS = CONFIG.job_silence_seconds
+WORKER_SILENCE_SECONDS = CONFIG.worker_silence_seconds
 
 # Services -------------------------------------------------------------------------------------------------
 # Unset means embedded: the addresses below are where `annotate.services` will start the servers.
@@ -99,7 +101,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Closed by default: a public page says so with @login_not_required.
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "annotate.web.access.LoginRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -188,7 +190,9 @@ CELERY_BROKER_URL = CONFIG.broker_url or f"redis+socket://{places.valkey_socket(
 _amqp = CELERY_BROKER_URL.startswith("amqp")
 # RabbitMQ closes a channel whose delivery stays unacknowledged for 30 minutes unless the queue says otherwise.
 _queue_arguments = {"x-consumer-timeout": _six_hours * 1000} if _amqp else None
-CELERY_BROKER_TRANSPORT_OPTIONS = {} if _amqp else {"visibility_timeout": _six_hours, "socket_timeout": 30, "socket_connect_timeout": 5}
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {} if _amqp else {"visibility_timeout": _six_hours, "socket_timeout": 30, "socket_connect_timeout": 5}
+)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # A page waits for a publish: give up soon, the periodic sweep finds the work in any case.

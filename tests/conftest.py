@@ -40,20 +40,17 @@ def _var_dir() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(_var_dir: Path, request: pytest.FixtureRequest) -> None:
+def django_db_modify_db_settings(_var_dir: Path) -> Iterator[None]:
     """pytest-django asks for this before it makes the test database: have a server there by then."""
-    if settings.EMBEDDED_DATABASE:
-        services = Services(_var_dir, broker=False, durable=False)
-        services.start()
-        request.addfinalizer(services.stop)
+    services = Services(_var_dir, database=settings.EMBEDDED_DATABASE, broker=False, durable=False)
+    services.start()
+    yield
+    services.stop()
 
 
 @pytest.fixture(scope="session")
 def _broker_server(_var_dir: Path) -> Iterator[None]:
-    if not settings.EMBEDDED_BROKER:
-        yield
-        return
-    services = Services(_var_dir, database=False)
+    services = Services(_var_dir, database=False, broker=settings.EMBEDDED_BROKER)
     services.start()
     yield
     services.stop()

@@ -12,6 +12,6 @@ os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="plumbline-test-", dir="/tmp")
 os.environ["SECRET_KEY"] = secrets.token_urlsafe(50)
 os.environ["DEBUG"] = "false"
 
-from annotate.settings import *  # noqa: E402, F403
+from annotate.settings import *
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick, and every test signs in

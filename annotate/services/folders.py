@@ -29,7 +29,9 @@ def database_user(data: Path) -> pwd.struct_passwd | None:
             return pwd.getpwnam(name)
         except KeyError:
             continue
-    raise ServiceError("PostgreSQL can't run as root and there is no user `postgres` or `nobody` to run it as.")
+    raise ServiceError(
+        "PostgreSQL can't run as root and there is no user `postgres` or `nobody` to run it as."
+    )
 
 
 def private_folder(path: Path, owner: pwd.struct_passwd | None) -> None:
@@ -56,7 +58,9 @@ def _let_pass(path: Path) -> None:
     for folder in path.resolve().parents:
         mode = folder.stat().st_mode
         if not mode & stat.S_IXOTH and folder.stat().st_uid == os.geteuid():
-            logger.warning("%s: letting other users pass through, the database's user must reach its data", folder)
+            logger.warning(
+                "%s: letting other users pass through, the database's user must reach its data", folder
+            )
             folder.chmod(mode | stat.S_IXOTH)
 
 

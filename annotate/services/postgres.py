@@ -16,7 +16,14 @@ import psycopg
 from psycopg import sql
 
 from annotate.services import places
-from annotate.services.folders import ServiceError, database_user, last_lines, let_run, log_file, private_folder
+from annotate.services.folders import (
+    ServiceError,
+    database_user,
+    last_lines,
+    let_run,
+    log_file,
+    private_folder,
+)
 
 _VERSION = 18
 _PATIENCE = 60.0  # seconds; after a crash PostgreSQL first replays its log
@@ -57,7 +64,9 @@ class Postgres:
             if not self.running():
                 self._launch(deadline)
             if time.monotonic() > deadline:
-                raise ServiceError(f"PostgreSQL did not answer for {_PATIENCE:.0f} s:\n{last_lines(self.log)}")
+                raise ServiceError(
+                    f"PostgreSQL did not answer for {_PATIENCE:.0f} s:\n{last_lines(self.log)}"
+                )
             time.sleep(0.05)
         self._make_database()
 
@@ -117,18 +126,32 @@ class Postgres:
         beside = self.data.with_name("postgres.new")
         shutil.rmtree(beside, ignore_errors=True)
         private_folder(beside, database_user(self.data))
-        command = [_programs() / "initdb", "-D", beside, "-U", places.DATABASE_USER, "--auth=trust", "--encoding=UTF8"]
+        command = [
+            _programs() / "initdb",
+            "-D",
+            beside,
+            "-U",
+            places.DATABASE_USER,
+            "--auth=trust",
+            "--encoding=UTF8",
+        ]
         # The same order of text on every machine, whatever its locales.
         command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
         if not self.durable:
             command.append("--no-sync")
-        result = subprocess.run(command, capture_output=True, text=True, **self._as_user())
+        result = subprocess.run(
+            [str(part) for part in command], check=False, capture_output=True, text=True, **self._as_user()
+        )
         if result.returncode:
             raise ServiceError(f"PostgreSQL's initdb failed:\n{result.stdout}{result.stderr}")
         beside.rename(self.data)
 
     def _launch(self, deadline: float) -> None:
-        if self._process is not None and self._process.poll() is not None and time.monotonic() + 45 < deadline:
+        if (
+            self._process is not None
+            and self._process.poll() is not None
+            and time.monotonic() + 45 < deadline
+        ):
             raise ServiceError(f"PostgreSQL stopped at once:\n{last_lines(self.log)}")
         (self.data / "postmaster.pid").unlink(missing_ok=True)
         settings = {

@@ -16,7 +16,9 @@ from annotate.services.valkey import Valkey
 class Services:
     """The embedded servers of one VAR_DIR; those that are configured elsewhere are left out."""
 
-    def __init__(self, var_dir: Path, *, database: bool = True, broker: bool = True, durable: bool = True) -> None:
+    def __init__(
+        self, var_dir: Path, *, database: bool = True, broker: bool = True, durable: bool = True
+    ) -> None:
         self.var_dir = var_dir
         self.postgres = Postgres(var_dir, durable=durable) if database else None
         self.valkey = Valkey(var_dir) if broker else None
