@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from prm_backend.types import FinishReason, Rating
 
@@ -13,12 +16,32 @@ from .queue import QueueItem
 from .solution import Solution
 
 
+class Median(models.Aggregate):
+    """PostgreSQL's continuous median."""
+
+    function = "PERCENTILE_CONT"
+    template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
+    output_field = models.FloatField()
+
+
 class LabelQuerySet(models.QuerySet["Label"]):
     def submitted(self) -> LabelQuerySet:
         return self.filter(submitted_at__isnull=False)
 
     def drafts(self) -> LabelQuerySet:
         return self.filter(submitted_at__isnull=True)
+
+    def submitted_since(self, moment: datetime) -> LabelQuerySet:
+        return self.filter(submitted_at__gte=moment)
+
+    def paces(self) -> models.QuerySet[Label, dict[str, Any]]:
+        """Per person `annotator__username`, `solutions` and the median `milliseconds` of work on one, most first."""
+        return (
+            self.order_by()
+            .values("annotator__username")
+            .annotate(solutions=Count("pk"), milliseconds=Median("total_time"))
+            .order_by("-solutions", "annotator__username")
+        )
 
     def in_export_order(self) -> LabelQuerySet:
         """One order for every export, so the same state gives the same bytes."""

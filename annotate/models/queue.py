@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from prm_backend.types import Arm
@@ -50,6 +52,20 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
 
     def expired(self) -> QueueItemQuerySet:
         return self.leased().filter(lease_expires_at__lt=timezone.now())
+
+    def by_arm(self) -> models.QuerySet[QueueItem, dict[str, Any]]:
+        """Per queue and arm: items `waiting`, `held` and `done`."""
+        done, held = Q(done_at__isnull=False), Q(done_at__isnull=True, leased_by__isnull=False)
+        return (
+            self.order_by()
+            .values("queue_id", "arm")
+            .annotate(
+                waiting=Count("pk", filter=~done & ~held),
+                held=Count("pk", filter=held),
+                done=Count("pk", filter=done),
+            )
+            .order_by("queue_id", "arm")
+        )
 
     def for_person(self, person: Person) -> QueueItemQuerySet:
         """Leave out what this person has already labelled."""

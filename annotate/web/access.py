@@ -8,14 +8,11 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.urls import reverse, reverse_lazy
-from django.utils.http import urlencode
-from django_htmx.http import HttpResponseClientRedirect
-from django_htmx.middleware import HtmxDetails
+from django.urls import reverse_lazy
 
 from annotate.models import LoginAttempt, Person
 
@@ -40,16 +37,6 @@ def _only(view: View, admits: Callable[[Person], bool], refusal: str) -> View:
         return view(request, *args, **kwargs)
 
     return guarded
-
-
-class LoginRequired(LoginRequiredMiddleware):
-    """Django's middleware, but a fragment's request moves the whole page to the login."""
-
-    def handle_no_permission(self, request: HttpRequest, view_func: View) -> HttpResponseBase:
-        if htmx := HtmxDetails(request):
-            here = urlencode({"next": htmx.current_url_abs_path or "/"})
-            return HttpResponseClientRedirect(f"{reverse('login')}?{here}")
-        return super().handle_no_permission(request, view_func)
 
 
 def client_address(request: HttpRequest) -> str:
@@ -91,8 +78,9 @@ class Login(LoginView):
         return response
 
 
-class ChangePassword(PasswordChangeView):
+class ChangePassword(SuccessMessageMixin, PasswordChangeView):
     """A person's own password; every other session of theirs ends (Django's session hash)."""
 
     template_name = "people/password.html"
     success_url = reverse_lazy("home")
+    success_message = "Your password is changed. Wherever else you were logged in, you are logged out."
