@@ -1,0 +1,71 @@
+"""`/people/`: who works here, their passwords and their rest. Names what to do; `loop/people.py` does it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.errors import PlumblineError
+from annotate.loop import people as verbs
+from annotate.models import ROLES, Person
+
+from .access import manager_required
+
+
+@manager_required
+@require_safe
+def people(request: HttpRequest) -> HttpResponse:
+    return _page(request)
+
+
+@manager_required
+@require_POST
+def add(request: HttpRequest) -> HttpResponse:
+    username, role = request.POST.get("username", ""), request.POST.get("role", "")
+    try:
+        access = verbs.add_person(username=username, role=role)
+    except PlumblineError as error:
+        return _page(request, refused=str(error), username=username, role=role)
+    return _password(request, access, new=True)
+
+
+@manager_required
+@require_POST
+def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
+    return _password(request, verbs.reset_password(person=get_object_or_404(Person, pk=pk)))
+
+
+@manager_required
+@require_POST
+def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
+    person = get_object_or_404(Person, pk=pk)
+    try:
+        verbs.deactivate(person=person, by=request.user)
+    except PlumblineError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{person} can no longer log in; every label stays.")
+    return redirect("people")
+
+
+@manager_required
+@require_POST
+def reactivate(request: HttpRequest, pk: int) -> HttpResponse:
+    person = get_object_or_404(Person, pk=pk)
+    verbs.reactivate(person=person)
+    messages.success(request, f"{person} can log in again.")
+    return redirect("people")
+
+
+def _page(request: HttpRequest, **form: str) -> HttpResponse:
+    context = {"people": Person.objects.with_work(), "roles": ROLES, "form": form}
+    return render(request, "people/people.html", context, status=400 if form else 200)
+
+
+@never_cache
+def _password(request: HttpRequest, access: verbs.Access, new: bool = False) -> HttpResponse:
+    """Shown in the answer itself and kept nowhere, so it is seen once."""
+    return render(request, "people/shown_once.html", {"access": access, "new": new})

@@ -1,0 +1,148 @@
+"""Small charts as geometry: numbers in, coordinates out; templates/versions/*.svg draw them. Knows no rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+WIDTH, HEIGHT = 440, 220
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 14, 38
+CELL = 76  # of a confusion matrix
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One named curve. Points with a value that is not finite are left out."""
+
+    name: str
+    points: Sequence[Point]
+    reference: bool = False  # a diagonal or a baseline: drawn soft and dashed
+    dots: bool = False
+
+
+@dataclass(frozen=True)
+class _Scale:
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
+
+
+def line_chart(
+    *,
+    title: str,
+    lines: Sequence[Line],
+    x_label: str,
+    y_label: str,
+    x_range: Point | None = None,
+    y_range: Point | None = None,
+) -> SafeString | None:
+    """An SVG line chart with a title and a description in words; None where there is nothing to draw."""
+    lines = [Line(line.name, _finite(line.points), line.reference, line.dots) for line in lines]
+    drawn = [line for line in lines if len(line.points) >= (1 if line.dots else 2)]
+    if not any(not line.reference for line in drawn):
+        return None
+    points = [point for line in drawn for point in line.points]
+    x = _Scale(*(x_range or _range([p[0] for p in points])), LEFT, WIDTH - RIGHT)
+    y = _Scale(*(y_range or _range([p[1] for p in points])), HEIGHT - BOTTOM, TOP)
+    curves = [
+        {
+            "name": line.name,
+            "reference": line.reference,
+            "number": number,
+            "path": " ".join(f"{x(px)},{y(py)}" for px, py in line.points),
+            "dots": [(x(px), y(py)) for px, py in line.points] if line.dots else (),
+        }
+        for number, line in enumerate(drawn, start=1)
+    ]
+    return _draw(
+        "line",
+        title,
+        description=" ".join(_in_words(line) for line in drawn if not line.reference),
+        curves=curves,
+        x_ticks=[(x(tick), _short(tick)) for tick in _ticks(x.low, x.high, 5)],
+        y_ticks=[(y(tick), _short(tick)) for tick in _ticks(y.low, y.high, 4)],
+        x_label=x_label,
+        y_label=y_label,
+        frame={"left": LEFT, "right": WIDTH - RIGHT, "top": TOP, "bottom": HEIGHT - BOTTOM},
+    )
+
+
+def confusion_chart(
+    *, title: str, names: Sequence[str], counts: Sequence[Sequence[int]], rows: str, columns: str
+) -> SafeString | None:
+    """An SVG confusion matrix, `counts[given][predicted]`, shaded by the share of its row; None where empty."""
+    if not any(map(any, counts)):
+        return None
+    cells, words = [], []
+    for i, row in enumerate(counts):
+        whole = sum(row) or 1
+        for j, count in enumerate(row):
+            cells.append(
+                {
+                    "x": LEFT + 44 + j * CELL,
+                    "y": TOP + 22 + i * CELL * 0.6,
+                    "count": count,
+                    "share": round(100 * count / whole),
+                    "opacity": round(0.85 * count / whole, 2),
+                    "dark": count / whole > 0.55,
+                    "right": i == j,
+                }
+            )
+        words.append(f"{rows} {names[i]}: " + ", ".join(f"{n} {name}" for n, name in zip(row, names, strict=True)))
+    return _draw(
+        "confusion",
+        title,
+        description="; ".join(words) + ".",
+        cells=cells,
+        size={"width": CELL - 4, "height": CELL * 0.6 - 4},
+        row_names=[(TOP + 22 + (i + 0.55) * CELL * 0.6, name) for i, name in enumerate(names)],
+        column_names=[(LEFT + 42 + (j + 0.5) * CELL, name) for j, name in enumerate(names)],
+        rows=rows,
+        columns=columns,
+    )
+
+
+def _draw(kind: str, title: str, **context: object) -> SafeString:
+    slug = "".join(c if c.isalnum() else "-" for c in title.lower())
+    return render_to_string(
+        f"versions/{kind}.svg", {"title": title, "slug": slug, "width": WIDTH, "height": HEIGHT, **context}
+    )
+
+
+def _finite(points: Sequence[Point]) -> list[Point]:
+    return [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+
+
+def _range(values: Sequence[float]) -> Point:
+    low, high = min(values), max(values)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _ticks(low: float, high: float, about: int) -> list[float]:
+    """Round numbers within [low, high], about `about` of them."""
+    rough = (high - low) / about
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(k * step, 10) for k in range(first, last + 1)]
+
+
+def _short(value: float) -> str:
+    return f"{value:,.6g}"
+
+
+def _in_words(line: Line) -> str:
+    (_, first), (end, last) = line.points[0], line.points[-1]
+    moves = "rises" if last > first else "falls" if last < first else "stays"
+    return f"{line.name} {moves} from {first:.3g} to {last:.3g} at {_short(end)}."
