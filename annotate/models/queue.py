@@ -41,11 +41,9 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
 
     def free(self) -> QueueItemQuerySet:
         """Open and in nobody's hands, in the order people get them."""
-        return (
-            self.open()
-            .filter(leased_by__isnull=True, queue__paused_at__isnull=True)
-            .order_by("-priority", "id")
-        )
+        # A subquery, not a join: a claim locks its item, and must not lock the queue with it.
+        running = Queue.objects.filter(paused_at__isnull=True)
+        return self.open().filter(leased_by__isnull=True, queue__in=running).order_by("-priority", "id")
 
     def leased(self) -> QueueItemQuerySet:
         return self.open().filter(leased_by__isnull=False)

@@ -1,0 +1,103 @@
+"""What a person sees of the item they are rating. Built of harmless fields only: no score, grade, reason or gold.
+
+Pages and the API both show a `Work` and nothing else, so what is not here cannot leak to an annotator.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from annotate.models import Label, QueueItem, StepRating
+from prm_backend.types import FinishReason, Rating
+
+
+@dataclass(frozen=True)
+class WorkStep:
+    """One step as the person sees it. `after_error`: an earlier step is rated -1, so this one needs no rating."""
+
+    index: int
+    text: str
+    rating: int | None
+    unsure: bool
+    after_error: bool
+
+    @property
+    def number(self) -> int:
+        return self.index + 1
+
+
+@dataclass(frozen=True)
+class Work:
+    """A solution under rating: `item` names it in every verb of annotate.loop.label.
+
+    `guess` is the current guess of the final answer (PRM800K shows labellers that, never the reference solution).
+    `changed` lists the indexes of steps that look different since the verb before; `active_ms` is active time so far.
+    """
+
+    item: int
+    token: uuid.UUID | None
+    lease_expires_at: datetime | None
+    generation: int | None
+    problem: str
+    guess: str | None
+    steps: tuple[WorkStep, ...]
+    active_ms: int
+    changed: tuple[int, ...] = ()
+
+    @cached_property
+    def first_error(self) -> int | None:
+        """0-based index of the first step rated -1, or None."""
+        return next((s.index for s in self.steps if s.rating == Rating.BAD), None)
+
+    @cached_property
+    def rated_run(self) -> int:
+        """How many steps, from the first on, are rated without a gap, up to and including the first error."""
+        end = len(self.steps) if self.first_error is None else self.first_error + 1
+        return next((s.index for s in self.steps[:end] if s.rating is None), end)
+
+    @property
+    def next_open(self) -> int | None:
+        """0-based index of the first step that still needs a rating, or None when the rating is complete."""
+        return None if self.finish else self.rated_run
+
+    @property
+    def finish(self) -> FinishReason | None:
+        """found_error or solution once every step up to the first error, or every step, is rated; else None."""
+        if self.first_error is not None:
+            return FinishReason.FOUND_ERROR if self.rated_run == self.first_error + 1 else None
+        return FinishReason.SOLUTION if self.steps and self.rated_run == len(self.steps) else None
+
+    def since(self, before: Work) -> Work:
+        """The same, with `changed` set to where it differs from `before`."""
+        pairs = zip(self.steps, before.steps, strict=True)
+        return replace(self, changed=tuple(new.index for new, old in pairs if new != old))
+
+
+def look(label: Label, item: QueueItem, rows: Mapping[int, StepRating]) -> Work:
+    """The draft as its annotator sees it; `rows` are its ratings by step index."""
+    texts = label.question["pre_generated_steps"]
+    error = min((i for i, row in rows.items() if row.rating == Rating.BAD), default=len(texts))
+    steps = tuple(
+        WorkStep(
+            index=i,
+            text=text,
+            rating=rows[i].rating if i in rows else None,
+            unsure=bool(i in rows and rows[i].flagged),
+            after_error=i > error,
+        )
+        for i, text in enumerate(texts)
+    )
+    return Work(
+        item=item.pk,
+        token=item.lease_token,
+        lease_expires_at=item.lease_expires_at,
+        generation=label.generation,
+        problem=label.question["problem"],
+        guess=label.question["ground_truth_answer"],
+        steps=steps,
+        active_ms=label.total_time,
+    )
