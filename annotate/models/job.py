@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 
@@ -21,6 +21,11 @@ class JobStatus(models.TextChoices):
 class JobQuerySet(models.QuerySet["Job"]):
     def active(self) -> JobQuerySet:
         return self.filter(status__in=(JobStatus.QUEUED, JobStatus.RUNNING))
+
+    def failures(self) -> JobQuerySet:
+        """Failed, and nobody has asked for the same again since: what a person should look at."""
+        later = Job.objects.filter(kind=OuterRef("kind"), key=OuterRef("key"), pk__gt=OuterRef("pk"))
+        return self.filter(~Exists(later), status=JobStatus.FAILED)
 
     def stale(self) -> JobQuerySet:
         """Running, but silent for longer than a living worker would be."""
