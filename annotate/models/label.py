@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from prm_backend.types import FinishReason, Rating
 
+from .prm import PRMVersion
 from .problem import Problem
 from .queue import QueueItem
 from .solution import Solution
@@ -42,6 +44,14 @@ class LabelQuerySet(models.QuerySet["Label"]):
             .annotate(solutions=Count("pk"), milliseconds=Median("total_time"))
             .order_by("-solutions", "annotator__username")
         )
+
+    def untrained(self) -> LabelQuerySet:
+        """What waits for snapshot and retrain: submitted, or imported, after the newest human version's snapshot."""
+        snapshots = PRMVersion.objects.filter(snapshot__isnull=False).order_by("-number")
+        newest = Coalesce(
+            Subquery(snapshots.values("snapshot__created_at")[:1]), Value(datetime.fromtimestamp(0, UTC))
+        )
+        return self.submitted().filter(Q(submitted_at__gt=newest) | Q(created_at__gt=newest))
 
     def in_export_order(self) -> LabelQuerySet:
         """One order for every export, so the same state gives the same bytes."""

@@ -1,0 +1,98 @@
+"""Which PRM serves: decided by the recorded criterion, or by a manager with a reason; one step back at any time.
+
+Promotion moves no queue item: the workers score what is open again, and only the order follows.
+"""
+
+from __future__ import annotations
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotate.errors import PlumblineError
+from annotate.loop.jobs import enqueue_job
+from annotate.models import Person, PRMStatus, PRMVersion
+from prm_backend.types import Report
+
+_PROMOTION_LOCK = 0x9203  # any number that nothing else in this database locks
+
+
+@transaction.atomic
+def promote(*, version: PRMVersion, by: Person | None = None, reason: str = "") -> PRMVersion:
+    """Let this version serve, whatever its status was; the one that served is retired. Serving already: nothing."""
+    _one_at_a_time()
+    version = PRMVersion.objects.get(pk=version.pk)
+    if version.status == PRMStatus.PROMOTED:
+        return version
+    PRMVersion.objects.filter(status=PRMStatus.PROMOTED).update(status=PRMStatus.RETIRED)
+    version.promoted_at = timezone.now()
+    _decide(version, PRMStatus.PROMOTED, by, reason or "promoted")
+    enqueue_job("score")
+    return version
+
+
+@transaction.atomic
+def reject(*, version: PRMVersion, by: Person | None = None, reason: str = "") -> PRMVersion:
+    """Turn a candidate down. Raises PlumblineError where it is none."""
+    _one_at_a_time()
+    version = PRMVersion.objects.get(pk=version.pk)
+    if version.status != PRMStatus.CANDIDATE:
+        raise PlumblineError(f"{version} is no candidate: it is {version.get_status_display()}.")
+    _decide(version, PRMStatus.REJECTED, by, reason or "rejected")
+    return version
+
+
+@transaction.atomic
+def roll_back(*, by: Person | None = None, reason: str = "") -> PRMVersion:
+    """Let the version that served before serve again, and turn down the one that serves now.
+
+    Raises PlumblineError where none served before.
+    """
+    _one_at_a_time()
+    serving, previous = PRMVersion.objects.serving(), PRMVersion.objects.previous()
+    if serving is None or previous is None:
+        raise PlumblineError("There is no earlier PRM to go back to.")
+    _decide(serving, PRMStatus.REJECTED, by, reason or f"rolled back to {previous}")
+    return promote(version=previous, by=by, reason=f"serves again after {serving} was rolled back")
+
+
+@transaction.atomic
+def decide(*, candidate: PRMVersion) -> PRMVersion:
+    """Promote a candidate that beats the serving PRM on the held-out labels; else write down why not.
+
+    A worse one is rejected. One that cannot be compared stays a candidate, for a manager to decide on. A version
+    that is decided already stays as it is.
+    """
+    _one_at_a_time()
+    candidate = PRMVersion.objects.get(pk=candidate.pk)
+    if candidate.status != PRMStatus.CANDIDATE or candidate.decision:
+        return candidate
+    serving = PRMVersion.objects.serving()
+    if serving is None:
+        labels = "it knows no human labels" if candidate.outcome_only else f"{candidate.n_labels} labels"
+        return promote(version=candidate, reason=f"the first PRM: nothing served before; {labels}")
+    compared = candidate.report.get("serving", {})
+    if compared.get("number") != serving.number:
+        reason = f"it was not compared with {serving}, which serves now; a manager decides"
+        _decide(candidate, PRMStatus.CANDIDATE, None, reason)
+        return candidate
+    from prm_backend.evaluation.promotion import is_better
+
+    decision = is_better(Report(candidate.report["metrics"]), Report(compared["metrics"]))
+    if decision.better:
+        return promote(version=candidate, reason=decision.reason)
+    _decide(candidate, PRMStatus.REJECTED, None, decision.reason)
+    return candidate
+
+
+def _decide(version: PRMVersion, status: PRMStatus, by: Person | None, reason: str) -> None:
+    """Earlier decisions stay above the new one."""
+    version.status = status
+    who = f"{by}: " if by else ""
+    version.decision = f"{version.decision}\n{who}{reason}".strip()
+    version.decided_by = by
+    version.save(update_fields=("status", "decision", "decided_by", "promoted_at"))
+
+
+def _one_at_a_time() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_xact_lock(%s)", [_PROMOTION_LOCK])

@@ -1,0 +1,100 @@
+"""Start a Round: which problems, sampled how, chosen by which rule. And pausing a queue. Samples nothing itself."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Count, Max, QuerySet
+from django.utils import timezone
+
+from annotate.errors import PlumblineError
+from annotate.loop.jobs import enqueue_job
+from annotate.models import Person, Problem, Queue, Round, RoundProblem
+from prm_backend.config import SelectionConfig
+from prm_backend.types import Sampling
+
+PROBLEMS = 40
+SAMPLES_PER_PROBLEM = 8
+_ROUND_LOCK = 0x20D0  # any number that nothing else in this database locks
+
+
+class RoundRefused(PlumblineError):
+    """No round can be started now."""
+
+
+def start_round(
+    *,
+    problems: int = PROBLEMS,
+    samples_per_problem: int = SAMPLES_PER_PROBLEM,
+    quota: int = SelectionConfig.quota,
+    wrong_share: float = SelectionConfig.wrong_share,
+    control_share: float = SelectionConfig.control_share,
+    sampling: Sampling | None = None,
+    generator: str = "",
+    seed: int | None = None,
+    by: Person | None = None,
+    force: bool = False,
+) -> Round:
+    """Give `problems` problems places in a new Round and call the workers: untouched problems first, then those
+    that were in the fewest rounds.
+
+    `generator` is MODEL where it is empty. Raises RoundRefused where no problem is usable, where a number makes no
+    sense, or while another round runs, unless `force`.
+    """
+    sampling = sampling or Sampling()
+    try:
+        SelectionConfig(quota=quota, wrong_share=wrong_share, control_share=control_share)
+    except ValueError as error:
+        raise RoundRefused(f"This rule makes no sense: {error}.") from None
+    if problems < 1 or samples_per_problem < 1:
+        raise RoundRefused("A round needs at least one problem and one sample for each.")
+    with transaction.atomic():
+        with connection.cursor() as cursor:  # two clicks at once start one round
+            cursor.execute("select pg_advisory_xact_lock(%s)", [_ROUND_LOCK])
+        running = Round.objects.running().first()
+        if running is not None and not force:
+            raise RoundRefused(f"{running} still runs: wait until all its problems are chosen from.")
+        taken = _next_problems()[:problems].values_list("pk", flat=True)
+        if not taken:
+            raise RoundRefused("There is no problem with an answer to grade against. Import some first.")
+        newest = Round.objects.aggregate(number=Max("number"))["number"] or 0
+        new = Round.objects.create(
+            number=newest + 1,
+            generator=generator or settings.MODEL,
+            seed=secrets.randbits(32) if seed is None else seed,
+            samples_per_problem=samples_per_problem,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            max_new_tokens=sampling.max_new_tokens,
+            prompt_template=sampling.prompt_template,
+            quota=quota,
+            wrong_share=wrong_share,
+            control_share=control_share,
+            started_by=by,
+        )
+        RoundProblem.objects.bulk_create(
+            (RoundProblem(round=new, problem_id=pk, position=i) for i, pk in enumerate(taken)),
+            batch_size=5000,
+        )
+        enqueue_job("generate", by=by)
+    return new
+
+
+def default_queue() -> Queue:
+    """The queue that rounds fill."""
+    return Queue.objects.get_or_create(name="default")[0]
+
+
+def pause_queue(*, queue: Queue, by: Person | None = None) -> None:
+    """Hand out nothing new; what is in people's hands can be finished."""
+    Queue.objects.filter(pk=queue.pk, paused_at__isnull=True).update(paused_at=timezone.now())
+
+
+def resume_queue(*, queue: Queue, by: Person | None = None) -> None:
+    Queue.objects.filter(pk=queue.pk).update(paused_at=None)
+
+
+def _next_problems() -> QuerySet[Problem]:
+    return Problem.objects.usable().annotate(rounds_before=Count("places")).order_by("rounds_before", "pk")
