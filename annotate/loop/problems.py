@@ -1,0 +1,112 @@
+"""The import stage: rows that a reader took out of a file become Problems, each text once. Opens no files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from django.db import connection, transaction
+
+from annotate.models import Problem
+from prm_backend.text.problems import ProblemRow
+from prm_backend.text.rows import Refused
+from prm_backend.text.steps import is_storable, text_hash
+from prm_backend.types import Progress, ProgressCallback, silent
+
+BATCH = 1000
+_IMPORT_LOCK = 0x1A7E57E9  # any number that nothing else in this database locks
+_LONGEST = {field.name: field.max_length for field in Problem._meta.fields if field.max_length}
+_HIGHEST_LEVEL = 32767  # PositiveSmallIntegerField
+
+
+@dataclass(frozen=True)
+class ImportSummary:
+    """What became of a file's rows: `added` are new, `known` were there already (or came twice)."""
+
+    added: int
+    known: int
+    refused: tuple[Refused, ...] = ()
+
+
+def import_problems(
+    *, rows: Iterable[ProblemRow | Refused], source: str = "", progress: ProgressCallback = silent
+) -> ImportSummary:
+    """Add each problem whose text is new; bad rows are refused one by one and the good ones go in.
+
+    `source` names where the rows come from, for those that do not say. A problem that is there already keeps its
+    own answer. Each batch is its own transaction: an import that is interrupted can simply be run again.
+    `progress` hears the rows read so far (the total is unknown, 0) and may raise Cancelled.
+    """
+    added = known = 0
+    refused: list[Refused] = []
+    for batch in _batches(rows):
+        good: dict[str, ProblemRow] = {}
+        n_good = 0
+        for row in batch:
+            if isinstance(row, Refused):
+                refused.append(row)
+            elif reason := _why_not(row := replace(row, source=row.source or source)):
+                refused.append(Refused(line=row.line, reason=reason))
+            else:
+                n_good += 1
+                good.setdefault(text_hash(row.problem), row)
+        new = _add(good)
+        added += new
+        known += n_good - new
+        progress(Progress(added + known + len(refused), 0, "importing problems"))
+    return ImportSummary(added, known, tuple(refused))
+
+
+def take_turns() -> None:
+    """Let imports at once add one batch at a time, so that each row is counted as added once.
+
+    Held until the transaction ends. The constraints would keep a text from being added twice in any case.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_xact_lock(%s)", [_IMPORT_LOCK])
+
+
+def _batches(rows: Iterable[ProblemRow | Refused]) -> Iterator[list[ProblemRow | Refused]]:
+    remaining = iter(rows)
+    while batch := list(islice(remaining, BATCH)):
+        yield batch
+
+
+def _why_not(row: ProblemRow) -> str:
+    """Why the row cannot become a Problem, or ""."""
+    if not row.problem.strip():
+        return "the problem is empty"
+    for name in ("problem", "answer", "solution", "source", "subject", "unique_id"):
+        value = getattr(row, name) or ""
+        if not is_storable(value):
+            return f"{name} holds a NUL character or half of a surrogate pair, which no database can store"
+        if len(value) > (limit := _LONGEST.get(name) or len(value)):
+            return f"{name} is {len(value)} characters long; at most {limit} can be stored"
+    if row.level is not None and not 0 <= row.level <= _HIGHEST_LEVEL:
+        return f"level must be a whole number from 0 to {_HIGHEST_LEVEL}, got {row.level}"
+    return ""
+
+
+@transaction.atomic
+def _add(rows: dict[str, ProblemRow]) -> int:
+    """Insert those of `rows` (by text hash) that are new, and return how many were."""
+    take_turns()
+    known = set(Problem.objects.filter(text_hash__in=list(rows)).values_list("text_hash", flat=True))
+    new = [
+        Problem(
+            text=row.problem,
+            text_hash=digest,
+            answer=row.answer,
+            solution=row.solution,
+            source=row.source,
+            subject=row.subject or "",
+            level=row.level,
+            unique_id=row.unique_id or "",
+            held_out=Problem.is_held_out(digest),
+        )
+        for digest, row in rows.items()
+        if digest not in known
+    ]
+    Problem.objects.bulk_create(new, ignore_conflicts=True)
+    return len(new)
