@@ -1,0 +1,1 @@
+"""Scores for steps and solutions. `aggregation` is pure; `prm` loads torch and is imported only where a model runs."""

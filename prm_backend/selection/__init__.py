@@ -1,0 +1,1 @@
+"""Which solutions deserve a person's time. Pure choices over dataclasses: no rows, no tensors."""
