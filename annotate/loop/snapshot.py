@@ -1,0 +1,152 @@
+"""The snapshot stage: submitted labels as PRM800K JSONL, streamed; and that file kept, named by its hash.
+
+Knows nothing of training: who reads a snapshot decides what of it trains.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import Any, BinaryIO
+
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+
+from annotate.models import Label, Snapshot, StepRating
+from annotate.models.label import LabelQuerySet
+from prm_backend.text.prm800k import (
+    Completion,
+    HumanCompletion,
+    LabelledStep,
+    PreGenerated,
+    Record,
+    to_json,
+)
+from prm_backend.types import FinishReason
+
+CHUNK = 500  # labels in memory at a time
+
+_LABEL = [
+    "id",
+    "annotator__labeler",
+    "submitted_at",
+    "generation",
+    "is_quality_control_question",
+    "is_initial_screening_question",
+    "question",
+    "total_time",
+    "finish_reason",
+]
+_RATING = ["label_id", "step_index", "option", "source", "text", "rating", "flagged", "chosen"]
+
+
+def label_lines(*, labels: LabelQuerySet) -> Iterator[bytes]:
+    """The submitted ones of `labels` as PRM800K rows (PRM800K.md, section 1), one line of UTF-8 each.
+
+    Constant memory: labels come through a server-side cursor, their ratings a chunk at a time. The same state
+    gives the same bytes.
+    """
+    rows = labels.submitted().in_export_order().values_list(*_LABEL).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(rows, CHUNK)):
+        steps = _steps_by_label([row[0] for row in chunk])
+        for row in chunk:
+            yield f"{to_json(_record(row, steps.get(row[0], ())))}\n".encode()
+
+
+def write_labels(*, labels: LabelQuerySet, stream: BinaryIO) -> int:
+    """Write `label_lines` to a binary stream; returns how many labels that were."""
+    return _copy(label_lines(labels=labels), stream.write)
+
+
+def snapshot() -> Snapshot:
+    """Keep all submitted labels as one file in the default storage; where nothing changed, the file that is there.
+
+    The file is complete in storage before its row exists, so whoever finds the row can read it.
+    """
+    digest = hashlib.sha256()
+    with tempfile.TemporaryFile() as file:
+
+        def keep(line: bytes) -> None:
+            digest.update(line)
+            file.write(line)
+
+        n_labels = _copy(label_lines(labels=Label.objects.all()), keep)
+        sha256 = digest.hexdigest()
+        if existing := Snapshot.objects.filter(sha256=sha256).first():
+            return existing
+        file.seek(0)
+        # Storage takes another name where this one is taken, as by a file that a kill left half written.
+        path = default_storage.save(f"snapshots/{sha256}.jsonl", File(file))
+    with transaction.atomic():
+        kept, created = Snapshot.objects.get_or_create(
+            sha256=sha256, defaults={"path": path, "n_labels": n_labels}
+        )
+    if not created and kept.path != path:  # the same snapshot, made at the same time elsewhere
+        default_storage.delete(path)
+    return kept
+
+
+def _copy(lines: Iterable[bytes], write: Callable[[bytes], object]) -> int:
+    count = 0
+    for count, line in enumerate(lines, start=1):  # noqa: B007  the last count is what we return
+        write(line)
+    return count
+
+
+def _steps_by_label(label_ids: list[int]) -> dict[int, tuple[LabelledStep, ...]]:
+    ratings = (
+        StepRating.objects.filter(label_id__in=label_ids)
+        .order_by("label_id", "step_index", "option")  # the human's row, whose option is null, comes last
+        .values_list(*_RATING)
+    )
+    return {
+        label_id: tuple(_step(options) for _, options in groupby(rows, key=itemgetter(1)))
+        for label_id, rows in groupby(ratings, key=itemgetter(0))
+    }
+
+
+def _step(rows: Iterable[tuple[Any, ...]]) -> LabelledStep:
+    completions: list[Completion] = []
+    human = chosen = None
+    for _, _, _, source, text, rating, flagged, is_chosen in rows:
+        if source == StepRating.Source.MODEL:
+            chosen = len(completions) if is_chosen else chosen
+            completions.append(Completion(text, rating, flagged))
+        elif source == StepRating.Source.HUMAN:
+            human = HumanCompletion(text=text, rating=rating, flagged=flagged)
+    return LabelledStep(tuple(completions) or None, human, chosen)
+
+
+def _record(row: tuple[Any, ...], steps: tuple[LabelledStep, ...]) -> Record:
+    _, labeler, submitted_at, generation, is_control, is_screening, question, total_time, finish_reason = row
+    pre_generated = None
+    if "pre_generated_steps" in question:
+        pre_generated = PreGenerated(
+            ground_truth_solution=question["ground_truth_solution"],
+            steps=tuple(question["pre_generated_steps"]),
+            answer=question["pre_generated_answer"],
+            verifier_score=question["pre_generated_verifier_score"],
+        )
+    return Record(
+        labeler=str(labeler),
+        timestamp=naive_utc(submitted_at),
+        generation=generation,
+        is_quality_control_question=is_control,
+        is_initial_screening_question=is_screening,
+        problem=question["problem"],
+        ground_truth_answer=question["ground_truth_answer"],
+        pre_generated=pre_generated,
+        steps=steps,
+        total_time=total_time,
+        finish_reason=FinishReason(finish_reason),
+    )
+
+
+def naive_utc(moment: datetime) -> str:
+    """PRM800K's timestamps: UTC without saying so, always with microseconds."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
