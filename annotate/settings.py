@@ -15,6 +15,7 @@ from kombu import Queue
 
 from annotate import env
 from annotate.services import places, secret
+from prm_backend.config import PRMConfig
 
 try:
     CONFIG = env.load()
@@ -32,6 +33,7 @@ PRM_BASE = CONFIG.prm_base
 DEFAULT_MODEL_DIR = CONFIG.default_model_dir
 HELD_OUT_SHARE = CONFIG.held_out_share
 BOOTSTRAP_SOLUTIONS = CONFIG.bootstrap_solutions
+PRM_CONFIG = PRMConfig(trained_layers=CONFIG.prm_trained_layers)
 RETRAIN_AFTER_LABELS = CONFIG.retrain_after_labels
 LEASE_SECONDS = CONFIG.lease_seconds
 JOB_SILENCE_SECONDS = CONFIG.job_silence_seconds
@@ -81,6 +83,7 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
+    "django.contrib.humanize",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
@@ -117,6 +120,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "libraries": {"manage": "annotate.web.words"},
             "builtins": ["template_partials.templatetags.partials"],
         },
     }

@@ -6,13 +6,34 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from annotate.web import access, health, home
+from annotate.web import access, health, home, people, problems, progress, queues, upload, versions
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("login/", access.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("password/", access.ChangePassword.as_view(), name="password"),
+    path("progress/", progress.progress, name="progress"),
+    path("progress/round/", progress.start_round, name="round_start"),
+    path("progress/retrain/", progress.retrain, name="retrain"),
+    path("jobs/<int:pk>/cancel/", progress.cancel_job, name="job_cancel"),
+    path("jobs/<int:pk>/retry/", progress.retry_job, name="job_retry"),
+    path("versions/", versions.versions, name="versions"),
+    path("versions/roll-back/", versions.roll_back, name="roll_back"),
+    path("versions/<int:number>/", versions.version, name="version"),
+    path("versions/<int:number>/promote/", versions.promote, name="version_promote"),
+    path("versions/<int:number>/reject/", versions.reject, name="version_reject"),
+    path("problems/", problems.problems, name="problems"),
+    path("problems/upload/", upload.upload, name="upload"),
+    path("queues/", queues.queues, name="queues"),
+    path("queues/<int:pk>/pause/", queues.pause, name="queue_pause"),
+    path("queues/<int:pk>/resume/", queues.resume, name="queue_resume"),
+    path("labels.jsonl", queues.export, name="export"),
+    path("people/", people.people, name="people"),
+    path("people/add/", people.add, name="person_add"),
+    path("people/<int:pk>/password/", people.reset_password, name="person_reset_password"),
+    path("people/<int:pk>/deactivate/", people.deactivate, name="person_deactivate"),
+    path("people/<int:pk>/reactivate/", people.reactivate, name="person_reactivate"),
     path("healthz", health.healthz, name="healthz"),
     path("admin/", admin.site.urls),
 ]

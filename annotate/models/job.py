@@ -81,6 +81,13 @@ class Job(models.Model):
         return f"{self.kind} job {self.pk} ({self.status})"
 
     @property
+    def percent(self) -> int | None:
+        """How much is done, rounded down; None while queued or where the total is unknown."""
+        if self.status != JobStatus.RUNNING or not self.total:
+            return None
+        return min(100, 100 * self.done // self.total)
+
+    @property
     def seconds_left(self) -> float | None:
         """Rough time left in seconds from the pace so far; None before there is a pace."""
         if self.status != JobStatus.RUNNING or not self.started_at or not 0 < self.done < self.total:

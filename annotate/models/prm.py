@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 
 
 class Snapshot(models.Model):
@@ -81,3 +82,6 @@ class PRMVersion(models.Model):
 
     def __str__(self) -> str:
         return f"v{self.number}" + (" (no human labels)" if self.outcome_only else "")
+
+    def get_absolute_url(self) -> str:
+        return reverse("version", args=(self.number,))

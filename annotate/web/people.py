@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -13,6 +12,7 @@ from annotate.loop import people as verbs
 from annotate.models import ROLES, Person
 
 from .access import manager_required
+from .acts import act
 
 
 @manager_required
@@ -42,22 +42,24 @@ def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
     person = get_object_or_404(Person, pk=pk)
-    try:
+
+    def do() -> str:
         verbs.deactivate(person=person, by=request.user)
-    except PlumblineError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, f"{person} can no longer log in; every label stays.")
-    return redirect("people")
+        return f"{person} can no longer log in; every label stays."
+
+    return act(request, do, back_to="people")
 
 
 @manager_required
 @require_POST
 def reactivate(request: HttpRequest, pk: int) -> HttpResponse:
     person = get_object_or_404(Person, pk=pk)
-    verbs.reactivate(person=person)
-    messages.success(request, f"{person} can log in again.")
-    return redirect("people")
+
+    def do() -> str:
+        verbs.reactivate(person=person)
+        return f"{person} can log in again."
+
+    return act(request, do, back_to="people")
 
 
 def _page(request: HttpRequest, **form: str) -> HttpResponse:

@@ -1,0 +1,26 @@
+"""A button's press: one verb, its word or its refusal as a message, and back to the page it was pressed on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from annotate.errors import PlumblineError
+
+
+def act(request: HttpRequest, do: Callable[[], str], *, back_to: str) -> HttpResponse:
+    """Call `do`, tell what it says, and redirect to the form's `next` within this site, else to `back_to`.
+
+    htmx follows the redirect and receives the page's live fragment; without it the browser shows the page.
+    """
+    try:
+        messages.success(request, do())
+    except PlumblineError as error:
+        messages.error(request, str(error))
+    here = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(here, {request.get_host()}, require_https=request.is_secure())
+    return redirect(here if here and safe else back_to)

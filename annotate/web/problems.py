@@ -1,0 +1,37 @@
+"""`/problems/`: what the loop works on, newest first, a page at a time. Knows nothing of files."""
+
+from __future__ import annotations
+
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from annotate.models import Problem
+
+from .access import manager_required
+
+PAGE = 50
+
+
+@manager_required
+@require_safe
+def problems(request: HttpRequest) -> HttpResponse:
+    """A page by keyset: `?before=` an id, so page 2,000 costs what page 1 does."""
+    before = request.GET.get("before", "")
+    newest = Problem.objects.order_by("-pk")
+    if before.isdecimal():
+        newest = newest.filter(pk__lt=int(before[:18]))
+    rows = list(newest.annotate(n_solutions=Count("solutions"))[: PAGE + 1])
+    context = {
+        "problems": rows[:PAGE],
+        "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
+        "first_page": not before,
+        "totals": Problem.objects.aggregate(
+            all=Count("pk"),
+            held_out=Count("pk", filter=Q(held_out=True)),
+            retired=Count("pk", filter=Q(retired_at__isnull=False)),
+            unanswered=Count("pk", filter=Q(answer__isnull=True)),
+        ),
+    }
+    return render(request, "problems/problems.html", context)

@@ -1,0 +1,121 @@
+"""`/progress/`: the loop as it stands, live, and the buttons that move it. Counts are the QuerySets' own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.loop import jobs, rounds
+from annotate.loop.progress import loop_counts, workers_state
+from annotate.loop.retrain import request_retrain
+from annotate.models import Job, JobStatus, Label, PRMVersion, Problem, Queue, Round
+from prm_backend.config import SelectionConfig
+
+from .access import manager_required
+from .acts import act
+from .live import live_page
+
+ROUNDS = VERSIONS = 5
+JOBS = 8
+
+
+class RoundForm(forms.Form):
+    """The three numbers a manager chooses for a round; the rest follows from settings."""
+
+    problems = forms.IntegerField(min_value=1, max_value=100_000, initial=rounds.PROBLEMS)
+    samples_per_problem = forms.IntegerField(min_value=1, max_value=1000, initial=rounds.SAMPLES_PER_PROBLEM)
+    quota = forms.IntegerField(min_value=1, max_value=100, initial=SelectionConfig().quota)
+    anyway = forms.BooleanField(required=False)
+
+
+@manager_required
+@require_safe
+def progress(request: HttpRequest) -> HttpResponse:
+    context = _figures()
+    if not request.htmx:
+        context |= {"form": RoundForm(), "usable": Problem.objects.usable().count()}
+    return live_page(request, "progress/progress.html", context)
+
+
+@manager_required
+@require_POST
+def start_round(request: HttpRequest) -> HttpResponse:
+    form = RoundForm(request.POST)
+    if not form.is_valid():
+        for name, errors in form.errors.items():
+            messages.error(request, f"{name.replace('_', ' ').capitalize()}: {' '.join(errors)}")
+        return redirect("progress")
+
+    def do() -> str:
+        new = rounds.start_round(
+            problems=form.cleaned_data["problems"],
+            samples_per_problem=form.cleaned_data["samples_per_problem"],
+            selection=SelectionConfig(quota=form.cleaned_data["quota"]),
+            by=request.user,
+            force=form.cleaned_data["anyway"],
+        )
+        return f"{new} has started."
+
+    return act(request, do, back_to="progress")
+
+
+@manager_required
+@require_POST
+def retrain(request: HttpRequest) -> HttpResponse:
+    def do() -> str:
+        job = request_retrain(by=request.user)
+        waits = job.status == JobStatus.QUEUED
+        return "Retraining is asked for." if waits else "Retraining is under way already."
+
+    return act(request, do, back_to="progress")
+
+
+@manager_required
+@require_POST
+def cancel_job(request: HttpRequest, pk: int) -> HttpResponse:
+    def do() -> str:
+        jobs.cancel(job := get_object_or_404(Job, pk=pk), by=request.user)
+        return f"The {job.kind.replace('_', ' ')} job will stop."
+
+    return act(request, do, back_to="progress")
+
+
+@manager_required
+@require_POST
+def retry_job(request: HttpRequest, pk: int) -> HttpResponse:
+    def do() -> str:
+        again = jobs.retry(get_object_or_404(Job, pk=pk), by=request.user)
+        return f"The {again.kind.replace('_', ' ')} job is tried again."
+
+    return act(request, do, back_to="progress")
+
+
+def _figures() -> dict[str, Any]:
+    """Everything that moves; a fixed number of queries, whatever the rows."""
+    now = timezone.localtime()
+    counts = loop_counts()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    paces = list(Label.objects.submitted_since(midnight).paces()[:30])
+    active = list(Job.objects.active().select_related("requested_by")[:JOBS])
+    return {
+        "counts": counts,
+        "workers": workers_state(),
+        "rounds": list(Round.objects.with_progress()[:ROUNDS]),
+        "jobs": active,
+        "training": next((job for job in active if job.kind in ("retrain", "snapshot", "bootstrap")), None),
+        "failures": list(Job.objects.failures().select_related("requested_by")[:JOBS]),
+        "versions": list(PRMVersion.objects.all()[:VERSIONS]),
+        "previous": PRMVersion.objects.previous(),
+        "queues": list(Queue.objects.order_by("name")),
+        "paces": paces,
+        "labels_today": sum(pace["solutions"] for pace in paces),
+        "retrain_at": settings.CONFIG.retrain_at,
+        "retrain_after": settings.RETRAIN_AFTER_LABELS,
+    }

@@ -1,0 +1,97 @@
+"""A PRM version's report as rows and charts. Knows the engine's names of metrics, and shows those it does not know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from annotate.models import PRMVersion
+
+from .plots import Line, line_chart
+
+# Name in the report: what people read, digits, and whether more is better (None: neither).
+KNOWN: dict[str, tuple[str, int, bool | None]] = {
+    "step_accuracy": ("Step accuracy", 3, True),
+    "balanced_accuracy": ("Balanced step accuracy", 3, True),
+    "auc": ("AUC, good against bad steps", 3, True),
+    "first_error_accuracy": ("First error found exactly", 3, True),
+    "nll": ("Negative log-likelihood", 3, False),
+    "n_solutions": ("Held-out solutions", 0, None),
+    "n_steps": ("Held-out steps", 0, None),
+}
+X_KEYS = ("step", "batch", "epoch")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One metric of a version, beside the version that served when it was trained."""
+
+    name: str
+    value: str
+    before: str
+    better: bool | None  # None where they are equal, cannot be compared, or neither is better
+
+
+def figures(version: PRMVersion) -> list[Figure]:
+    """Every metric, the known ones first."""
+    metrics = version.report.get("metrics", {})
+    before = version.report.get("serving", {}).get("metrics", {})
+    names = [name for name in KNOWN if name in metrics] + sorted(set(metrics) - set(KNOWN))
+    return [_figure(name, metrics[name], before.get(name)) for name in names]
+
+
+def short(version: PRMVersion, name: str) -> str:
+    """One metric as a list of versions shows it: a share as a percentage with one decimal."""
+    value = version.report.get("metrics", {}).get(name)
+    return "–" if not _is_number(value) else f"{100 * value:.1f}"
+
+
+def charts(version: PRMVersion) -> list[SafeString]:
+    """The training curves: losses on one chart, shares on another."""
+    curve = [point for point in version.report.get("curve", ()) if isinstance(point, dict)]
+    x = next((key for key in X_KEYS if any(key in point for point in curve)), None)
+    if x is None:
+        return []
+    names = list(dict.fromkeys(key for point in curve for key in point if key not in X_KEYS))
+    losses = [name for name in names if "loss" in name or "nll" in name]
+    shares = [name for name in names if "accuracy" in name or "auc" in name or "f1" in name]
+    drawn = [
+        line_chart(title="Loss while training", lines=_lines(curve, x, losses), x_label=x, y_label="loss"),
+        line_chart(
+            title="Held-out figures while training",
+            lines=_lines(curve, x, shares),
+            x_label=x,
+            y_label="share",
+            y_range=(0, 1),
+        ),
+    ]
+    return [chart for chart in drawn if chart is not None]
+
+
+def _figure(name: str, value: Any, before: Any) -> Figure:
+    words, digits, up = KNOWN.get(name, (name.replace("_", " ").capitalize(), 3, None))
+    comparable = up is not None and isinstance(value, int | float) and isinstance(before, int | float)
+    better = (value > before) == up if comparable and value != before else None
+    return Figure(words, _number(value, digits), _number(before, digits), better)
+
+
+def _number(value: Any, digits: int) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "–" if value is None else str(value)
+    return f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _lines(curve: list[dict[str, Any]], x: str, names: list[str]) -> list[Line]:
+    return [
+        Line(
+            name.replace("_", " "),
+            [(p[x], p[name]) for p in curve if isinstance(p.get(x), int | float) and _is_number(p.get(name))],
+        )
+        for name in names
+    ]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)

@@ -1,0 +1,79 @@
+"""`/versions/`: what each PRM was trained on, how good it is, why it serves or not, and a manager's decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.loop import promote as verbs
+from annotate.models import PRMVersion
+
+from . import report
+from .access import manager_required
+from .acts import act
+
+
+@manager_required
+@require_safe
+def versions(request: HttpRequest) -> HttpResponse:
+    context = {
+        "versions": PRMVersion.objects.select_related("decided_by")[:200],
+        "previous": PRMVersion.objects.previous(),
+    }
+    return render(request, "versions/versions.html", context)
+
+
+@manager_required
+@require_safe
+def version(request: HttpRequest, number: int) -> HttpResponse:
+    one = get_object_or_404(PRMVersion.objects.select_related("snapshot", "decided_by"), number=number)
+    context: dict[str, Any] = {
+        "version": one,
+        "previous": PRMVersion.objects.previous() if one.status == "promoted" else None,
+        "figures": report.figures(one),
+        "charts": report.charts(one),
+        "notes": one.report.get("notes", ()),
+        "compared_with": one.report.get("serving", {}).get("number"),
+        "config": sorted(one.config.items()),
+    }
+    return render(request, "versions/version.html", context)
+
+
+@manager_required
+@require_POST
+def promote(request: HttpRequest, number: int) -> HttpResponse:
+    one = get_object_or_404(PRMVersion, number=number)
+
+    def do() -> str:
+        serving = verbs.promote(version=one, by=request.user, reason=_reason(request) or "promoted by hand")
+        return f"{serving} serves now. The workers score what is open again."
+
+    return act(request, do, back_to=one.get_absolute_url())
+
+
+@manager_required
+@require_POST
+def reject(request: HttpRequest, number: int) -> HttpResponse:
+    one = get_object_or_404(PRMVersion, number=number)
+
+    def do() -> str:
+        verbs.reject(version=one, by=request.user, reason=_reason(request) or "rejected by hand")
+        return f"{one} is rejected."
+
+    return act(request, do, back_to=one.get_absolute_url())
+
+
+@manager_required
+@require_POST
+def roll_back(request: HttpRequest) -> HttpResponse:
+    def do() -> str:
+        return f"{verbs.roll_back(by=request.user, reason=_reason(request))} serves again."
+
+    return act(request, do, back_to="progress")
+
+
+def _reason(request: HttpRequest) -> str:
+    return request.POST.get("reason", "").strip()[:500]

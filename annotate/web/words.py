@@ -1,0 +1,46 @@
+"""Template filters of managers' pages: durations and names as people say them."""
+
+from __future__ import annotations
+
+from django import template
+
+from annotate.models import PRMVersion
+
+from .report import short
+
+register = template.Library()
+
+
+@register.filter
+def words(name: str) -> str:
+    """`import_problems` as "Import problems"."""
+    return name.replace("_", " ").capitalize()
+
+
+@register.filter
+def minutes(milliseconds: float | None) -> str:
+    """A working time as minutes and seconds, "1:48"."""
+    if milliseconds is None:
+        return "–"
+    seconds = round(milliseconds / 1000)
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
+@register.filter
+def about(seconds: float) -> str:
+    """A time left, no more exact than it is known: "40 s", "3 min", "2 h"."""
+    if seconds < 60:
+        return f"{max(10, round(seconds, -1)):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
+
+
+@register.filter
+def metric(version: PRMVersion, name: str) -> str:
+    """One figure of a version's report, for a table."""
+    return short(version, name)
+
+
+@register.filter
+def share_of(part: int, whole: int) -> str:
+    """A share in whole percent; a dash where there is no whole."""
+    return f"{100 * part / whole:.0f} %" if whole else "–"
