@@ -120,7 +120,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"manage": "annotate.web.words"},
+            "libraries": {"manage": "annotate.web.words", "mathml": "annotate.web.mathml"},
             "builtins": ["template_partials.templatetags.partials"],
         },
     }

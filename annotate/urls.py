@@ -6,13 +6,34 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from annotate.web import access, health, home, people, problems, progress, queues, upload, versions
+from annotate.web import (
+    access,
+    health,
+    home,
+    labelling,
+    people,
+    problems,
+    progress,
+    queues,
+    upload,
+    versions,
+    work,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("login/", access.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("password/", access.ChangePassword.as_view(), name="password"),
+    path("label/", labelling.label, name="label"),
+    path("label/<int:item>/rate/", labelling.rate, name="label_rate"),
+    path("label/<int:item>/flag/", labelling.flag, name="label_flag"),
+    path("label/<int:item>/undo/", labelling.undo, name="label_undo"),
+    path("label/<int:item>/submit/", labelling.submit, name="label_submit"),
+    path("label/<int:item>/heartbeat/", labelling.heartbeat, name="label_heartbeat"),
+    path("label/<int:item>/release/", labelling.release, name="label_release"),
+    path("work/", work.mine, name="work"),
+    path("work/<int:pk>/", work.label, name="work_label"),
     path("progress/", progress.progress, name="progress"),
     path("progress/round/", progress.start_round, name="round_start"),
     path("progress/retrain/", progress.retrain, name="retrain"),

@@ -58,7 +58,13 @@ def charts(version: PRMVersion) -> list[SafeString]:
     losses = [name for name in names if "loss" in name or "nll" in name]
     shares = [name for name in names if "accuracy" in name or "auc" in name or "f1" in name]
     drawn = [
-        line_chart(title="Loss while training", lines=_lines(curve, x, losses), x_label=x, y_label="loss"),
+        line_chart(
+            title="Loss while training",
+            lines=(lines := _lines(curve, x, losses)),
+            x_label=x,
+            y_label="loss",
+            y_range=(0, 1.05 * max((y for line in lines for _, y in line.points), default=1) or 1),
+        ),
         line_chart(
             title="Held-out figures while training",
             lines=_lines(curve, x, shares),
