@@ -1,0 +1,54 @@
+"""`/work/`: what a person has labelled, today and in all, and each of their labels to read again. Changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from annotate.models import StepRating
+from annotate.models.label import LabelQuerySet
+
+from .access import annotator_required
+from .labelling import parts
+
+_PER_PAGE = 25
+_RATED = Q(ratings__rating__isnull=False)
+
+
+@annotator_required
+@require_safe
+def mine(request: HttpRequest) -> HttpResponse:
+    labels = request.user.labels.submitted()
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    recent = (
+        labels.order_by("-submitted_at", "-id").select_related("problem").annotate(n=Count("ratings", _RATED))
+    )
+    page = Paginator(recent, _PER_PAGE).get_page(request.GET.get("page"))
+    spans = [("Today", _figures(labels.submitted_since(midnight))), ("In all", _figures(labels))]
+    return render(request, "work/work.html", {"spans": spans, "page": page})
+
+
+@annotator_required
+@require_safe
+def label(request: HttpRequest, pk: int) -> HttpResponse:
+    """One of the person's own submitted labels as they gave it."""
+    found = get_object_or_404(request.user.labels.submitted(), pk=pk)
+    given = {row.step_index: row for row in found.ratings.all() if row.source == StepRating.Source.MODEL}
+    rows = [
+        {"number": index + 1, "rating": given.get(index), **parts(text)}
+        for index, text in enumerate(found.question.get("pre_generated_steps") or [])
+    ]
+    return render(request, "work/label.html", {"label": found, "rows": rows})
+
+
+def _figures(labels: LabelQuerySet) -> dict[str, Any]:
+    """`solutions`, `steps` and the median `milliseconds` of one person's labels."""
+    pace = labels.paces().first() or {"solutions": 0, "milliseconds": None}
+    steps = StepRating.objects.filter(label__in=labels, rating__isnull=False).count()
+    return pace | {"steps": steps}
