@@ -106,7 +106,12 @@ def to_json(record: Record) -> str:
     A lone surrogate or NUL becomes U+FFFD: one broken character must stop neither an export nor its reader.
     Raises ValueError on a score that is not finite, for which JSON has no number.
     """
-    return json.dumps(_storable(to_dict(record)), allow_nan=False)
+    row = to_dict(record)
+    line = json.dumps(row, allow_nan=False)
+    # In ASCII, a NUL shows as \u0000 and half of a surrogate pair as \ud…: only then is a closer look worth its time.
+    if "\\u0000" in line or "\\ud" in line:
+        line = json.dumps(_storable(row), allow_nan=False)
+    return line
 
 
 def _step_to_dict(step: LabelledStep) -> dict[str, Any]:
