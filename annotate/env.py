@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from environs import Env, EnvValidationError, ValidationError
 
+from prm_backend.config import PRMConfig
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 EXPECTED = {
@@ -34,6 +36,7 @@ EXPECTED = {
     "PRM_BASE": "a folder that holds a model, or a hub id (owner/name)",
     "HELD_OUT_SHARE": "a share from 0 up to, but not including, 1",
     "BOOTSTRAP_SOLUTIONS": "a whole number of 1 or more",
+    "PRM_TRAINED_LAYERS": "a whole number of 0 or more; 0 trains the head alone",
     "RETRAIN_AFTER_LABELS": "a whole number of 1 or more",
     "RETRAIN_AT": "a time of day, HH:MM",
     "LEASE_SECONDS": "a whole number of seconds, 30 or more",
@@ -66,6 +69,7 @@ class Config:
     prm_base: str
     held_out_share: float
     bootstrap_solutions: int
+    prm_trained_layers: int
     retrain_after_labels: int
     retrain_at: dt.time
     lease_seconds: int
@@ -106,6 +110,9 @@ def load(dotenv: Path | None = BASE_DIR / ".env") -> Config:
         prm_base=_optional(env, "PRM_BASE", _model) or bundled,
         held_out_share=env.float("HELD_OUT_SHARE", 0.1, validate=_share),
         bootstrap_solutions=env.int("BOOTSTRAP_SOLUTIONS", 64, validate=_between(1, None)),
+        prm_trained_layers=env.int(
+            "PRM_TRAINED_LAYERS", PRMConfig.trained_layers, validate=_between(0, None)
+        ),
         retrain_after_labels=env.int("RETRAIN_AFTER_LABELS", 50, validate=_between(1, None)),
         retrain_at=env.time("RETRAIN_AT", dt.time(2, 0)),
         lease_seconds=env.int("LEASE_SECONDS", 900, validate=_between(30, None)),

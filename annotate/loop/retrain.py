@@ -1,12 +1,124 @@
-"""Ask for a retrain. (Training itself follows.)"""
+"""The retrain stage: a snapshot of the labels becomes a candidate PRM, measured beside the one that serves.
+
+The candidate decides nothing: promotion is the next stage.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+
+from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
-from annotate.models import Job, Person
+from annotate.loop.train import Trainer, TrainingInputs, current_inputs, report_json, train_version
+from annotate.models import Job, Label, Person, PRMVersion, Problem, Snapshot
+from prm_backend.text.prm800k import Record, labelled_solution, parse_record
+from prm_backend.text.steps import text_hash
+from prm_backend.types import FinishReason, LabelledSolution, Progress, ProgressCallback, StepScorer, silent
+
+_UNFINISHED = (FinishReason.GIVE_UP, FinishReason.BAD_PROBLEM)
+_CHUNK = 1000  # labels whose problems are looked up at once
+
+
+def retrain_due() -> bool:
+    """Enough labels wait that no version has seen."""
+    return Label.objects.untrained().count() >= settings.RETRAIN_AFTER_LABELS
 
 
 def request_retrain(*, by: Person | None = None) -> Job:
     """Take a snapshot of the labels and train on it; the job that is doing so already, where there is one."""
     running = Job.objects.active().filter(kind="retrain").first()
     return running or enqueue_job("snapshot", by=by)
+
+
+def request_training(*, snapshot: Snapshot, by: Person | None = None) -> str:
+    """Queue the training on a snapshot, unless it was done; returns what was decided, in words."""
+    if not snapshot.n_labels:
+        return "there is no label to train on yet"
+    known = current_inputs(snapshot.sha256).version()
+    if known is not None:
+        return f"nothing new: {known} was trained on these labels, from this base, in this way"
+    job = enqueue_job("retrain", payload={"snapshot": snapshot.pk}, by=by)
+    return f"{snapshot.n_labels} labels kept; {job} trains on them"
+
+
+def retrain(
+    *,
+    snapshot: Snapshot,
+    trainer: Trainer,
+    serving: tuple[PRMVersion, StepScorer] | None,
+    inputs: TrainingInputs | None = None,
+    progress: ProgressCallback = silent,
+) -> PRMVersion | None:
+    """Train a candidate on the snapshot; None where its inputs were trained on before.
+
+    Its report holds its own figures on the held-out labels and, beside them, those of the `serving` version, scored
+    by its own model. Raises PlumblineError where the snapshot holds nothing to train on.
+    """
+    inputs = inputs or current_inputs(snapshot.sha256)
+    if inputs.version() is not None:
+        return None
+    train, held_out = training_data(snapshot)
+    if not train:
+        raise PlumblineError(
+            f"None of the {snapshot.n_labels} labels can be trained on: they are on held-out problems "
+            f"({len(held_out)}), were given up, or rate no step."
+        )
+    progress(Progress(0, 1, f"{len(train)} labels train, {len(held_out)} are held out"))
+    beside = {"serving": _measure(*serving, held_out)} if serving else {}
+    return train_version(
+        inputs=inputs,
+        train=train,
+        held_out=held_out,
+        snapshot=snapshot,
+        beside=beside,
+        trainer=trainer,
+        progress=progress,
+    )
+
+
+def training_data(snapshot: Snapshot) -> tuple[list[LabelledSolution], list[LabelledSolution]]:
+    """The snapshot's labels that train and those that only evaluate, by their problem.
+
+    Quality-control rows, unfinished labels and those without a rating are dropped, as PRM800K's authors did.
+    """
+    train: list[LabelledSolution] = []
+    held_out: list[LabelledSolution] = []
+    records = (record for record in _records(snapshot) if _teaches(record))
+    while chunk := list(islice(records, _CHUNK)):
+        known = _held_out_flags({text_hash(record.problem) for record in chunk})
+        for record in chunk:
+            labelled = labelled_solution(record)
+            digest = text_hash(record.problem)
+            if any(rating is not None for rating in labelled.ratings):
+                (held_out if known.get(digest, Problem.is_held_out(digest)) else train).append(labelled)
+    return train, held_out
+
+
+def _records(snapshot: Snapshot) -> Iterator[Record]:
+    with default_storage.open(snapshot.path) as file:
+        for line in file:
+            yield parse_record(json.loads(line))
+
+
+def _teaches(record: Record) -> bool:
+    return not record.is_quality_control_question and record.finish_reason not in _UNFINISHED
+
+
+def _held_out_flags(digests: set[str]) -> dict[str, bool]:
+    rows = Problem.objects.filter(text_hash__in=digests).values_list("text_hash", "held_out")
+    return dict(rows)
+
+
+def _measure(
+    version: PRMVersion, scorer: StepScorer, labels: Sequence[LabelledSolution]
+) -> dict[str, object]:
+    from prm_backend.evaluation.steps import evaluate_steps
+
+    """The version's figures on these labels, by its own model."""
+    scored = scorer.score([label.problem for label in labels], [label.steps for label in labels])
+    return {"number": version.number, **report_json(evaluate_steps(scored, labels))}

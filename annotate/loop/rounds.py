@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -24,13 +25,20 @@ class RoundRefused(PlumblineError):
     """No round can be started now."""
 
 
+@dataclass(frozen=True)
+class RoundPlan:
+    """What a new round would take; `untouched` of its problems were in no round before."""
+
+    problems: int
+    untouched: int
+    usable: int
+
+
 def start_round(
     *,
     problems: int = PROBLEMS,
     samples_per_problem: int = SAMPLES_PER_PROBLEM,
-    quota: int = SelectionConfig.quota,
-    wrong_share: float = SelectionConfig.wrong_share,
-    control_share: float = SelectionConfig.control_share,
+    selection: SelectionConfig | None = None,
     sampling: Sampling | None = None,
     generator: str = "",
     seed: int | None = None,
@@ -43,11 +51,7 @@ def start_round(
     `generator` is MODEL where it is empty. Raises RoundRefused where no problem is usable, where a number makes no
     sense, or while another round runs, unless `force`.
     """
-    sampling = sampling or Sampling()
-    try:
-        SelectionConfig(quota=quota, wrong_share=wrong_share, control_share=control_share)
-    except ValueError as error:
-        raise RoundRefused(f"This rule makes no sense: {error}.") from None
+    selection, sampling = selection or SelectionConfig(), sampling or Sampling()
     if problems < 1 or samples_per_problem < 1:
         raise RoundRefused("A round needs at least one problem and one sample for each.")
     with transaction.atomic():
@@ -69,9 +73,9 @@ def start_round(
             top_p=sampling.top_p,
             max_new_tokens=sampling.max_new_tokens,
             prompt_template=sampling.prompt_template,
-            quota=quota,
-            wrong_share=wrong_share,
-            control_share=control_share,
+            quota=selection.quota,
+            wrong_share=selection.wrong_share,
+            control_share=selection.control_share,
             started_by=by,
         )
         RoundProblem.objects.bulk_create(
@@ -80,6 +84,13 @@ def start_round(
         )
         enqueue_job("generate", by=by)
     return new
+
+
+def plan_round(*, problems: int = PROBLEMS) -> RoundPlan:
+    """What `start_round` would take, for a page to say before the button is pressed."""
+    usable = Problem.objects.usable().count()
+    untouched = Problem.objects.untouched().count()
+    return RoundPlan(min(problems, usable), min(problems, untouched), usable)
 
 
 def default_queue() -> Queue:

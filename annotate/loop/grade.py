@@ -1,0 +1,59 @@
+"""The grade stage: a solution's final answer is compared with the problem's. Undecided is an outcome of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Protocol
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotate.models import Solution
+from prm_backend.types import Outcome, Progress, ProgressCallback, Verdict, silent
+
+NO_ANSWER = Verdict(Outcome.UNDECIDED, "the solution reaches no final answer")
+NO_GOLD = Verdict(Outcome.UNDECIDED, "the problem has no answer to compare with")
+
+
+class Graders(Protocol):
+    """What compares pairs of (answer, gold); prm_backend.grading.GraderPool does, in processes it can kill."""
+
+    def grade_many(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]: ...
+
+
+def grade(*, solutions: Sequence[Solution], graders: Graders, progress: ProgressCallback = silent) -> int:
+    """Write each solution's verdict where there is none yet; returns how many were written.
+
+    Only the extracted answers are compared, never the text around them.
+    """
+    asked = [
+        (solution, (solution.answer, solution.problem.answer))
+        for solution in solutions
+        if solution.answer is not None and solution.problem.answer is not None
+    ]
+    progress(Progress(0, len(solutions), f"comparing {len(asked)} answers"))
+    verdicts = {solution.pk: NO_ANSWER if solution.answer is None else NO_GOLD for solution in solutions}
+    given = graders.grade_many([pair for _, pair in asked])
+    verdicts |= {solution.pk: verdict for (solution, _), verdict in zip(asked, given, strict=True)}
+    written = _write(solutions, verdicts)
+    progress(Progress(len(solutions), len(solutions), f"{written} solutions graded"))
+    return written
+
+
+@transaction.atomic
+def _write(solutions: Sequence[Solution], verdicts: dict[int, Verdict]) -> int:
+    ungraded = Solution.objects.filter(pk__in=list(verdicts), outcome__isnull=True)
+    waiting = set(ungraded.order_by("pk").select_for_update().values_list("pk", flat=True))
+    graded = [solution for solution in solutions if solution.pk in waiting]
+    for solution in graded:
+        verdict = verdicts[solution.pk]
+        solution.outcome = verdict.outcome
+        solution.grade_reason = verdict.reason
+        solution.grade_opinions = [asdict(opinion) for opinion in verdict.opinions]
+        solution.grade_ms = verdict.milliseconds
+        solution.graded_at = timezone.now()
+    Solution.objects.bulk_update(
+        graded, ("outcome", "grade_reason", "grade_opinions", "grade_ms", "graded_at")
+    )
+    return len(graded)

@@ -1,0 +1,128 @@
+"""What bootstrap and retrain share: train beside, keep the checkpoint, then write the row that names it.
+
+A training that fails or is killed leaves no row, so nothing ever serves half of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Max
+
+from annotate.loop import checkpoints
+from annotate.models import PRMVersion, Snapshot
+from prm_backend.config import PRMConfig, config_hash
+from prm_backend.types import LabelledSolution, Progress, ProgressCallback, Report
+
+_NUMBER_LOCK = 0x9204  # any number that nothing else in this database locks
+
+
+class Trainer(Protocol):
+    """prm_backend.training.trainer.train_prm, or what stands for it."""
+
+    def __call__(
+        self,
+        base: str,
+        train: Sequence[LabelledSolution],
+        held_out: Sequence[LabelledSolution],
+        *,
+        config: PRMConfig,
+        checkpoint_dir: Path,
+        snapshot_hash: str,
+        progress: ProgressCallback,
+    ) -> Report: ...
+
+
+@dataclass(frozen=True)
+class TrainingInputs:
+    """All that a version follows from. `data` is the hash of what it learns from: a snapshot, or outcomes."""
+
+    data: str
+    base: str
+    config: PRMConfig
+
+    @property
+    def hash(self) -> str:
+        """Equal inputs, equal hash: what was trained once is not trained again."""
+        return hashlib.sha256(f"{self.data}\n{self.base}\n{config_hash(self.config)}".encode()).hexdigest()
+
+    def version(self) -> PRMVersion | None:
+        """What these inputs have become already."""
+        return PRMVersion.objects.filter(inputs_hash=self.hash).first()
+
+
+def current_inputs(data: str) -> TrainingInputs:
+    """The inputs that the settings and this data make."""
+    return TrainingInputs(data, settings.PRM_BASE, settings.PRM_CONFIG)
+
+
+def train_version(
+    *,
+    inputs: TrainingInputs,
+    train: Sequence[LabelledSolution],
+    held_out: Sequence[LabelledSolution],
+    snapshot: Snapshot | None,
+    trainer: Trainer,
+    progress: ProgressCallback,
+    beside: Mapping[str, Any] | None = None,
+) -> PRMVersion:
+    """Train a candidate; `snapshot` is None for a version that knows outcomes alone.
+
+    Its report is the trainer's, with `beside` for what it is compared with.
+    """
+    prefix = f"prm/{inputs.hash[:20]}"
+    with tempfile.TemporaryDirectory(prefix="training-", dir=_scratch()) as scratch:
+        checkpoint = Path(scratch) / "checkpoint"
+        report = trainer(
+            inputs.base,
+            train,
+            held_out,
+            config=inputs.config,
+            checkpoint_dir=checkpoint,
+            snapshot_hash=inputs.data,
+            progress=progress,
+        )
+        progress(Progress(1, 1, "keeping the checkpoint"))  # raises where the job is no longer ours
+        checkpoints.keep(checkpoint, prefix)
+    found = report_json(report) | dict(beside or {})
+    return _write(inputs, prefix, found, snapshot, n_labels=len(train) if snapshot else 0)
+
+
+@transaction.atomic
+def _write(
+    inputs: TrainingInputs, prefix: str, report: dict[str, Any], snapshot: Snapshot | None, n_labels: int
+) -> PRMVersion:
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_xact_lock(%s)", [_NUMBER_LOCK])
+    newest = PRMVersion.objects.aggregate(number=Max("number"))["number"]
+    version, _ = PRMVersion.objects.get_or_create(
+        inputs_hash=inputs.hash,
+        defaults={
+            "number": 0 if newest is None else newest + 1,
+            "snapshot": snapshot,
+            "outcome_only": snapshot is None,
+            "base": inputs.base,
+            "config": asdict(inputs.config),
+            "checkpoint": prefix,
+            "n_labels": n_labels,
+            "report": report,
+        },
+    )
+    return version
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    return {"metrics": report.metrics, "curve": list(report.curve), "notes": list(report.notes)}
+
+
+def _scratch() -> Path:
+    folder: Path = settings.VAR_DIR / "tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

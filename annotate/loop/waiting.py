@@ -1,0 +1,54 @@
+"""What waits for a worker: every stage's own question, asked after each job and again by the periodic sweep.
+
+So the loop needs no message to survive: a stage with something waiting and no job gets a job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from annotate.loop import jobs, presence
+from annotate.loop.bootstrap import bootstrap_state
+from annotate.loop.enqueue import out_of_order
+from annotate.loop.retrain import retrain_due
+from annotate.models import PRMVersion, RoundProblem, Solution
+
+
+def _to_score() -> bool:
+    prm = PRMVersion.objects.serving()
+    return prm is not None and Solution.objects.unscored_by(prm).exists()
+
+
+def _to_enqueue() -> bool:
+    prm = PRMVersion.objects.serving()
+    if prm is None:
+        return False
+    return RoundProblem.objects.ready_to_choose(prm).exists() or out_of_order(prm).exists()
+
+
+# In loop order. retrain is missing: it works on one snapshot, so only the snapshot stage asks for it.
+WAITING: dict[str, Callable[[], bool]] = {
+    "generate": lambda: RoundProblem.objects.short_of_solutions().exists(),
+    "grade": lambda: Solution.objects.ungraded().exists(),
+    "bootstrap": lambda: bootstrap_state().due,
+    "score": _to_score,
+    "enqueue": _to_enqueue,
+    "snapshot": retrain_due,
+    "promote": lambda: PRMVersion.objects.candidates().filter(decision="").exists(),
+}
+
+
+def call(*stages: str) -> None:
+    """Queue a job for each of these stages that has something waiting, unless it failed lately or was cancelled."""
+    for stage in stages:
+        if jobs.held_until(stage) is None and WAITING[stage]():
+            jobs.enqueue_job(stage)
+
+
+def sweep() -> None:
+    """Heal what was lost: jobs of dead workers, messages that never came, stages nobody called."""
+    jobs.reap()
+    jobs.send_again()
+    call(*WAITING)
+    jobs.forget_done(*WAITING)
+    presence.forget_gone()

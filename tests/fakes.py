@@ -1,0 +1,58 @@
+"""Small engines for tests of the rows around them: each satisfies its Protocol and does what its test says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from prm_backend.text.steps import extract_answer, split_steps
+from prm_backend.types import Outcome, Sample, Sampling, StepProbs, Unscorable, Verdict
+
+
+def sample_of(text: str) -> Sample:
+    return Sample(text, split_steps(text), extract_answer(text), truncated=False, n_tokens=len(text))
+
+
+class ScriptedGenerator:
+    """Writes `script(problem, sample index)` for each sample."""
+
+    name = "scripted"
+
+    def __init__(self, script: Callable[[str, int], str]) -> None:
+        self.script = script
+        self.calls: list[tuple[tuple[str, ...], int]] = []
+
+    def sample(self, problems: Sequence[str], *, n: int, sampling: Sampling, seed: int) -> list[list[Sample]]:
+        self.calls.append((tuple(problems), seed))
+        return [[sample_of(self.script(problem, index)) for index in range(n)] for problem in problems]
+
+
+class ExactGraders:
+    """Correct is what equals the gold, letter by letter."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[str, str]] = []
+
+    def grade_many(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+        self.pairs += pairs
+        return [Verdict(Outcome.CORRECT if answer == gold else Outcome.WRONG) for answer, gold in pairs]
+
+
+class ScriptedScorer:
+    """Gives every step of a solution the same p(-1), as `bad` says; a string refuses the solution."""
+
+    name = "scripted"
+
+    def __init__(self, bad: Callable[[Sequence[str]], float | str]) -> None:
+        self.bad = bad
+
+    def score(
+        self, problems: Sequence[str], solutions: Sequence[Sequence[str]]
+    ) -> list[list[StepProbs] | Unscorable]:
+        results: list[list[StepProbs] | Unscorable] = []
+        for steps in solutions:
+            bad = self.bad(steps)
+            if isinstance(bad, str):
+                results.append(Unscorable(bad))
+            else:
+                results.append([StepProbs(bad, 0.0, 1 - bad)] * len(steps))
+        return results

@@ -1,0 +1,85 @@
+"""The generate stage: places become solutions once, whatever the generator writes or refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotate.loop.generate import generate
+from annotate.models import RoundProblem, Solution
+from tests.factories import ProblemFactory, RoundFactory, RoundProblemFactory
+from tests.fakes import ScriptedGenerator
+
+pytestmark = pytest.mark.django_db
+
+TWO_STEPS = "I double it.\nThen I add one.\n# Answer\n\n42"
+
+
+def places(n: int, **round_fields: object) -> list[RoundProblem]:
+    where = RoundFactory(**round_fields)
+    return [RoundProblemFactory(round=where, position=i) for i in range(n)]
+
+
+def test_every_place_gets_its_samples_with_steps_and_answer() -> None:
+    waiting = places(2, samples_per_problem=3)
+    assert generate(places=waiting, generator=ScriptedGenerator(lambda problem, i: TWO_STEPS)) == 6
+    assert not RoundProblem.objects.short_of_solutions().exists()
+    solution = Solution.objects.get(problem=waiting[0].problem, sample_index=2)
+    assert [step.text for step in solution.steps.all()] == [
+        "I double it.",
+        "Then I add one.\n\n# Answer\n\n42",
+    ]
+    assert (solution.answer, solution.generator, solution.truncated) == ("42", "scripted", False)
+
+
+def test_sampling_again_writes_nothing_twice() -> None:
+    waiting = places(2)
+    generator = ScriptedGenerator(lambda problem, i: f"{TWO_STEPS}{i}")
+    generate(places=waiting, generator=generator)
+    assert generate(places=waiting, generator=generator) == 0
+    assert Solution.objects.count() == 8
+
+
+def test_a_sample_without_an_answer_is_kept_and_marked() -> None:
+    generate(places=places(1), generator=ScriptedGenerator(lambda problem, i: "I do not know."))
+    assert set(Solution.objects.values_list("answer", flat=True)) == {None}
+    assert Solution.objects.count() == 4
+
+
+def test_a_refused_problem_is_marked_with_the_reason_and_stops_nobody_else() -> None:
+    waiting = places(3)
+
+    def script(problem: str, index: int) -> str:
+        if problem == waiting[1].problem.text:
+            raise ValueError("the prompt is longer than the context")
+        return TWO_STEPS
+
+    assert generate(places=waiting, generator=ScriptedGenerator(script)) == 8
+    waiting[1].refresh_from_db()
+    assert waiting[1].failure == "the prompt is longer than the context"
+    assert not RoundProblem.objects.short_of_solutions().exists()
+
+
+def test_a_broken_generator_leaves_every_place_waiting() -> None:
+    def script(problem: str, index: int) -> str:
+        raise RuntimeError("no weights")
+
+    with pytest.raises(RuntimeError, match="no weights"):
+        generate(places=places(2), generator=ScriptedGenerator(script))
+    assert RoundProblem.objects.short_of_solutions().count() == 2
+
+
+def test_text_that_postgresql_cannot_hold_is_made_storable() -> None:
+    generate(
+        places=places(1), generator=ScriptedGenerator(lambda problem, i: "A\x00B \ud83d\n# Answer\n\n\x007")
+    )
+    assert Solution.objects.first().text.startswith("A\ufffdB \ufffd")
+
+
+def test_the_same_place_draws_the_same_samples_and_another_round_others() -> None:
+    generator = ScriptedGenerator(lambda problem, i: TWO_STEPS)
+    problem = ProblemFactory()
+    for seed in (1, 2, 1):
+        place = RoundProblemFactory(round=RoundFactory(seed=seed), problem=problem, position=0)
+        generate(places=[place], generator=generator)
+    first, other, again = (seed for _, seed in generator.calls)
+    assert first == again != other
