@@ -80,7 +80,7 @@ ROOT_URLCONF = "annotate.urls"
 WSGI_APPLICATION = "annotate.wsgi.application"
 INSTALLED_APPS = [
     "annotate",
-    "django.contrib.admin",
+    "annotate.apps.LookingConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
