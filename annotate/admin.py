@@ -100,7 +100,18 @@ class QueueAdmin(ReadOnly):
 
 @admin.register(models.QueueItem)
 class QueueItemAdmin(ReadOnly):
-    list_display = ("id", "queue", "solution_id", "arm", "rank", "score", "propensity", "prm", "leased_by", "done_at")
+    list_display = (
+        "id",
+        "queue",
+        "solution_id",
+        "arm",
+        "rank",
+        "score",
+        "propensity",
+        "prm",
+        "leased_by",
+        "done_at",
+    )
     list_select_related = ("queue", "prm", "leased_by")
     list_filter = ("arm",)
     search_fields = ("=solution__id", "=leased_by__username")
@@ -134,7 +145,17 @@ class PRMVersionAdmin(ReadOnly):
 
 @admin.register(models.Job)
 class JobAdmin(ReadOnly):
-    list_display = ("id", "kind", "status", "done", "total", "worker", "attempts", "requested_by", "created_at")
+    list_display = (
+        "id",
+        "kind",
+        "status",
+        "done",
+        "total",
+        "worker",
+        "attempts",
+        "requested_by",
+        "created_at",
+    )
     list_select_related = ("requested_by",)
     list_filter = ("status", "kind")
     search_fields = ("kind", "message")
@@ -143,4 +164,3 @@ class JobAdmin(ReadOnly):
 @admin.register(models.Worker)
 class WorkerAdmin(ReadOnly):
     list_display = ("name", "queues", "started_at", "seen_at")
-

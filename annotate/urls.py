@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
-from django.urls import path
+from django.urls import include, path
 
 from annotate.web import (
     access,
@@ -55,6 +55,7 @@ urlpatterns = [
     path("people/<int:pk>/password/", people.reset_password, name="person_reset_password"),
     path("people/<int:pk>/deactivate/", people.deactivate, name="person_deactivate"),
     path("people/<int:pk>/reactivate/", people.reactivate, name="person_reactivate"),
+    path("api/", include("annotate.api.urls")),
     path("healthz", health.healthz, name="healthz"),
     path("admin/", admin.site.urls),
 ]

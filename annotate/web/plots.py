@@ -98,7 +98,9 @@ def confusion_chart(
                     "right": i == j,
                 }
             )
-        words.append(f"{rows} {names[i]}: " + ", ".join(f"{n} {name}" for n, name in zip(row, names, strict=True)))
+        words.append(
+            f"{rows} {names[i]}: " + ", ".join(f"{n} {name}" for n, name in zip(row, names, strict=True))
+        )
     return _draw(
         "confusion",
         title,
