@@ -71,6 +71,10 @@ class Sampling:
         if "{problem}" not in self.prompt_template:
             raise ValueError("prompt_template must contain {problem}")
 
+    def prompt(self, problem: str) -> str:
+        """The template with the problem in it; other braces (LaTeX has many) stay as they are."""
+        return self.prompt_template.replace("{problem}", problem)
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -88,8 +92,19 @@ class Generator(Protocol):
 
     name: str
 
-    def sample(self, problems: Sequence[str], *, n: int, sampling: Sampling, seed: int) -> list[list[Sample]]:
-        """Draw `n` solutions for each problem; shape [problem][n]. The same seed draws the same samples."""
+    def sample(
+        self,
+        problems: Sequence[str],
+        *,
+        n: int,
+        sampling: Sampling,
+        seed: int,
+        progress: ProgressCallback = ...,
+    ) -> list[list[Sample]]:
+        """Draw `n` solutions for each problem; shape [problem][n]. The same seed draws the same samples.
+
+        ValueError where a problem can't be sampled at all, such as one longer than the context.
+        """
         ...
 
 
@@ -168,6 +183,19 @@ class LabelledSolution:
     def first_error(self) -> int:
         """0-based index of the first step rated -1; -1 where there is none (ProcessBench's convention)."""
         return next((i for i, r in enumerate(self.ratings) if r == Rating.BAD), -1)
+
+    @property
+    def supervised_steps(self) -> int:
+        """How many leading steps a PRM learns from and is judged by: to the first -1, or before the first None.
+
+        Ratings copied from the final answer's grade say the same of every step, so there all count.
+        """
+        for i, rating in enumerate(self.ratings):
+            if rating is None:
+                return i
+            if rating == Rating.BAD and not self.outcome_only:
+                return i + 1
+        return len(self.ratings)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from prm_backend.text.steps import extract_answer, split_steps
-from prm_backend.types import Outcome, Sample, Sampling, StepProbs, Unscorable, Verdict
+from prm_backend.types import (
+    Outcome,
+    ProgressCallback,
+    Sample,
+    Sampling,
+    StepProbs,
+    Unscorable,
+    Verdict,
+    silent,
+)
 
 
 def sample_of(text: str) -> Sample:
@@ -21,7 +30,15 @@ class ScriptedGenerator:
         self.script = script
         self.calls: list[tuple[tuple[str, ...], int]] = []
 
-    def sample(self, problems: Sequence[str], *, n: int, sampling: Sampling, seed: int) -> list[list[Sample]]:
+    def sample(
+        self,
+        problems: Sequence[str],
+        *,
+        n: int,
+        sampling: Sampling,
+        seed: int,
+        progress: ProgressCallback = silent,
+    ) -> list[list[Sample]]:
         self.calls.append((tuple(problems), seed))
         return [[sample_of(self.script(problem, index)) for index in range(n)] for problem in problems]
 

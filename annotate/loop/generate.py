@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate.models import Round, RoundProblem, Solution, Step
+from prm_backend.generators.openai_generator import GenerationFailed
 from prm_backend.text.steps import storable, text_hash
 from prm_backend.types import Generator, Progress, ProgressCallback, Sample, silent
 
@@ -20,19 +21,26 @@ def generate(
     """Sample each place's solutions and write them, a round's places as one batch; returns how many solutions.
 
     Writes once: a place that was sampled meanwhile keeps what it has. A problem the generator refuses (ValueError)
-    is marked with the reason and stops nobody else; any other error of the generator is raised.
+    is marked with the reason and stops nobody else. A server that failed for some problems raises ConnectionError
+    after the others are written; any other error of the generator is raised as it is.
     """
     written = 0
     for _, batch in groupby(places, key=lambda place: place.round_id):
         ours = list(batch)
-        progress(Progress(0, len(places), f"sampling {len(ours)} problems"))
-        samples = _sample(ours, generator)
+        try:
+            samples = _sample(ours, generator, progress)
+        except GenerationFailed as failed:  # keep what was paid for; the others go on waiting
+            got = [(place, found) for place, found in zip(ours, failed.samples, strict=True) if found]
+            _write([place for place, _ in got], [found for _, found in got], generator.name)
+            raise ConnectionError(str(failed)) from failed
         written += _write(ours, samples, generator.name)
     progress(Progress(len(places), len(places), f"{written} solutions sampled"))
     return written
 
 
-def _sample(places: Sequence[RoundProblem], generator: Generator) -> list[list[Sample] | str]:
+def _sample(
+    places: Sequence[RoundProblem], generator: Generator, progress: ProgressCallback
+) -> list[list[Sample] | str]:
     """Each place's samples, or why the generator refuses its problem."""
     where = places[0].round
     try:
@@ -42,12 +50,13 @@ def _sample(places: Sequence[RoundProblem], generator: Generator) -> list[list[S
                 n=where.samples_per_problem,
                 sampling=where.sampling,
                 seed=_seed(where, places[0].position),
+                progress=progress,
             )
         )
     except ValueError as error:
         if len(places) == 1:
             return [str(error) or "the generator refused the problem"]
-        return [outcome for place in places for outcome in _sample([place], generator)]
+        return [outcome for place in places for outcome in _sample([place], generator, progress)]
 
 
 def _seed(where: Round, position: int) -> int:

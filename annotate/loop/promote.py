@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
 from annotate.models import Person, PRMStatus, PRMVersion
+from prm_backend.evaluation import promotion
 from prm_backend.types import Report
 
 _PROMOTION_LOCK = 0x9203  # any number that nothing else in this database locks
@@ -75,12 +76,15 @@ def decide(*, candidate: PRMVersion) -> PRMVersion:
         reason = f"it was not compared with {serving}, which serves now; a manager decides"
         _decide(candidate, PRMStatus.CANDIDATE, None, reason)
         return candidate
-    from prm_backend.evaluation.promotion import is_better
-
-    decision = is_better(Report(candidate.report["metrics"]), Report(compared["metrics"]))
+    candidate_report, serving_report = Report(candidate.report["metrics"]), Report(compared["metrics"])
+    try:
+        decision = promotion.decide(candidate_report, serving_report)
+    except ValueError as error:
+        decision = promotion.Decision(False, str(error))
     if decision.better:
         return promote(version=candidate, reason=decision.reason)
-    _decide(candidate, PRMStatus.REJECTED, None, decision.reason)
+    comparable = (candidate.report["metrics"].get("human_steps") or 0) >= promotion.MIN_STEPS
+    _decide(candidate, PRMStatus.REJECTED if comparable else PRMStatus.CANDIDATE, None, decision.reason)
     return candidate
 
 

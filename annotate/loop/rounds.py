@@ -14,6 +14,7 @@ from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
 from annotate.models import Person, Problem, Queue, Round, RoundProblem
 from prm_backend.config import SelectionConfig
+from prm_backend.generators import default_prompt_template
 from prm_backend.types import Sampling
 
 PROBLEMS = 40
@@ -51,7 +52,8 @@ def start_round(
     `generator` is MODEL where it is empty. Raises RoundRefused where no problem is usable, where a number makes no
     sense, or while another round runs, unless `force`.
     """
-    selection, sampling = selection or SelectionConfig(), sampling or Sampling()
+    generator, selection = generator or settings.MODEL, selection or SelectionConfig()
+    sampling = sampling or Sampling(prompt_template=default_prompt_template(generator))
     if problems < 1 or samples_per_problem < 1:
         raise RoundRefused("A round needs at least one problem and one sample for each.")
     with transaction.atomic():
@@ -66,7 +68,7 @@ def start_round(
         newest = Round.objects.aggregate(number=Max("number"))["number"] or 0
         new = Round.objects.create(
             number=newest + 1,
-            generator=generator or settings.MODEL,
+            generator=generator,
             seed=secrets.randbits(32) if seed is None else seed,
             samples_per_problem=samples_per_problem,
             temperature=sampling.temperature,

@@ -36,6 +36,7 @@ class Trainer(Protocol):
         config: PRMConfig,
         checkpoint_dir: Path,
         snapshot_hash: str,
+        outcome_only: bool,
         progress: ProgressCallback,
     ) -> Report: ...
 
@@ -87,6 +88,7 @@ def train_version(
             config=inputs.config,
             checkpoint_dir=checkpoint,
             snapshot_hash=inputs.data,
+            outcome_only=snapshot is None,
             progress=progress,
         )
         progress(Progress(1, 1, "keeping the checkpoint"))  # raises where the job is no longer ours

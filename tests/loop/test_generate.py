@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from annotate.loop.generate import generate
 from annotate.models import RoundProblem, Solution
+from prm_backend.generators.openai_generator import GenerationFailed
+from prm_backend.types import Sample
 from tests.factories import ProblemFactory, RoundFactory, RoundProblemFactory
 from tests.fakes import ScriptedGenerator
 
@@ -83,3 +88,19 @@ def test_the_same_place_draws_the_same_samples_and_another_round_others() -> Non
         generate(places=[place], generator=generator)
     first, other, again = (seed for _, seed in generator.calls)
     assert first == again != other
+
+
+class HalfAway(ScriptedGenerator):
+    """A server that answers for the first problem and fails for the others."""
+
+    def sample(self, problems: Sequence[str], **how: Any) -> list[list[Sample]]:
+        found = super().sample(problems[:1], **how)
+        raise GenerationFailed("503", [*found, *[None for _ in problems[1:]]])
+
+
+def test_what_a_failing_server_did_answer_is_kept_and_the_rest_waits() -> None:
+    waiting = places(3)
+    with pytest.raises(ConnectionError, match="503"):
+        generate(places=waiting, generator=HalfAway(lambda problem, i: TWO_STEPS))
+    assert list(RoundProblem.objects.short_of_solutions()) == waiting[1:]
+    assert Solution.objects.filter(problem=waiting[0].problem).count() == 4

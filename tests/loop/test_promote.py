@@ -70,3 +70,33 @@ def test_a_candidate_compared_with_another_version_waits_for_a_manager() -> None
     assert candidate.status == PRMStatus.CANDIDATE
     assert "a manager decides" in candidate.decision
     assert decide(candidate=candidate).decision == candidate.decision
+
+
+def compared(candidate: float, serving: float, steps: int = 150) -> PRMVersion:
+    """A candidate whose report holds both log-likelihoods on the same held-out steps."""
+    old = ServingPRMFactory()
+
+    def figures(log_likelihood: float) -> dict[str, float]:
+        return {"steps": steps, "human_steps": steps, "log_likelihood": log_likelihood}
+
+    report = {"metrics": figures(candidate), "serving": {"number": old.number, "metrics": figures(serving)}}
+    return decide(candidate=PRMVersionFactory(snapshot=SnapshotFactory(), report=report))
+
+
+def test_the_better_one_on_the_held_out_labels_is_promoted_and_the_figures_are_written_down() -> None:
+    candidate = compared(-0.4, -0.7)
+    assert candidate.status == PRMStatus.PROMOTED
+    assert "-0.4000, serving -0.7000" in candidate.decision
+
+
+def test_the_worse_one_is_rejected_and_the_old_one_goes_on_serving() -> None:
+    candidate = compared(-0.9, -0.7)
+    assert candidate.status == PRMStatus.REJECTED
+    assert "not better" in candidate.decision
+    assert PRMVersion.objects.serving() != candidate
+
+
+def test_with_too_few_held_out_labels_a_manager_decides() -> None:
+    candidate = compared(-0.4, -0.7, steps=20)
+    assert candidate.status == PRMStatus.CANDIDATE
+    assert "80 more, or a manager's decision" in candidate.decision
