@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin_apps
@@ -12,7 +13,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
-from django.utils.http import urlencode
 
 
 class AnnotateConfig(AppConfig):
@@ -37,7 +37,7 @@ class Looking(sites.AdminSite):
         """Where Django sends whoever may not look: a stranger to the login page, anybody else no further."""
         if request.user.is_authenticated and not self.has_permission(request):
             raise PermissionDenied("The admin is for managers.")
-        back = urlencode({"next": request.GET.get("next") or reverse("admin:index")})
+        back = urlencode({"next": request.GET.get("next") or reverse("admin:index")}, safe="/")
         return HttpResponseRedirect(f"{reverse('login')}?{back}")
 
 

@@ -13,15 +13,24 @@ from .plots import Line, line_chart
 
 # Name in the report: what people read, digits, and whether more is better (None: neither).
 KNOWN: dict[str, tuple[str, int, bool | None]] = {
-    "step_accuracy": ("Step accuracy", 3, True),
-    "balanced_accuracy": ("Balanced step accuracy", 3, True),
-    "auc": ("AUC, good against bad steps", 3, True),
-    "first_error_accuracy": ("First error found exactly", 3, True),
-    "nll": ("Negative log-likelihood", 3, False),
-    "n_solutions": ("Held-out solutions", 0, None),
-    "n_steps": ("Held-out steps", 0, None),
+    "log_likelihood": ("Log-likelihood of a rating (decides)", 4, True),
+    "step_accuracy": ("Steps judged bad or not as people did", 3, True),
+    "balanced_accuracy": ("the same, bad and other steps weighing alike", 3, True),
+    "rating_accuracy": ("Exact rating of the three", 3, True),
+    "auc": ("AUC, bad against other steps", 3, True),
+    "macro_auc": ("AUC, mean of each rating against the rest", 3, True),
+    "first_error_accuracy": ("First error found exactly, or none where none is", 3, True),
+    "error_accuracy": ("found, of solutions with an error", 3, True),
+    "correct_accuracy": ("none raised, of solutions without", 3, True),
+    "calibration_error": ("Calibration error of p(bad)", 3, False),
+    "base_log_likelihood": ("Log-likelihood of guessing by the shares", 4, None),
+    "majority_accuracy": ("Steps right by guessing the commoner", 3, None),
+    "solutions": ("Held-out solutions", 0, None),
+    "steps": ("Held-out steps", 0, None),
+    "human_steps": ("of them rated by people", 0, None),
+    "unscorable": ("Held-out solutions refused", 0, None),
 }
-X_KEYS = ("step", "batch", "epoch")
+X_KEYS = ("step", "epoch")
 
 
 @dataclass(frozen=True)
