@@ -169,18 +169,42 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
 # The API --------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
+    # One kind of token for scripts; the session, with its CSRF check, for pages. A deactivated person has neither.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "rest_framework.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["annotate.api.bodies.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.CursorPagination",
+    "DEFAULT_FILTER_BACKENDS": ["annotate.api.listing.NamedFilters"],
+    "DEFAULT_PAGINATION_CLASS": "annotate.api.listing.NewestFirst",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "PAGE_SIZE": 100,
+    # Counted by each web process for itself: a brake for a script that runs wild, not a quota.
+    "DEFAULT_THROTTLE_CLASSES": [
+        "rest_framework.throttling.UserRateThrottle",
+        "rest_framework.throttling.ScopedRateThrottle",
+    ],
+    "DEFAULT_THROTTLE_RATES": {"user": "6000/min", "files": "30/min"},
+    "EXCEPTION_HANDLER": "annotate.api.errors.handle",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
-SPECTACULAR_SETTINGS = {"TITLE": "Plumbline", "VERSION": "1", "SERVE_INCLUDE_SCHEMA": False}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Plumbline",
+    "DESCRIPTION": "The loop for scripts. Send `Authorization: Token …`, made by `manage.py create_token USERNAME`.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "annotate.api.docs.with_errors",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "JobStatus": "annotate.models.JobStatus",
+        "PRMStatus": "annotate.models.PRMStatus",
+        "FinishReason": "annotate.api.queue.FINISH_REASONS",
+    },
+}
 
 # Time and words -------------------------------------------------------------------------------------------
 TIME_ZONE = CONFIG.time_zone
@@ -197,6 +221,8 @@ _queue_arguments = {"x-consumer-timeout": _six_hours * 1000} if _amqp else None
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {} if _amqp else {"visibility_timeout": _six_hours, "socket_timeout": 30, "socket_connect_timeout": 5}
 )
+# A worker that trains in its only thread sends no heartbeats to RabbitMQ, and is alive all the same.
+CELERY_BROKER_HEARTBEAT = 0
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # A page waits for a publish: give up soon, the periodic sweep finds the work in any case.

@@ -1,0 +1,114 @@
+"""Problems: listed, added one by one, or sent as a file that a worker imports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from annotate.api.access import IsManager, caller
+from annotate.api.bodies import Body
+from annotate.api.jobs import JobSerializer
+from annotate.loop import uploads
+from annotate.loop.problems import import_problems
+from annotate.models import Problem
+from prm_backend.text.problems import ProblemRow
+from prm_backend.text.steps import text_hash
+
+
+class ProblemSerializer(serializers.ModelSerializer[Problem]):
+    class Meta:
+        model = Problem
+        fields = (
+            "id",
+            "text",
+            "answer",
+            "solution",
+            "source",
+            "subject",
+            "level",
+            "unique_id",
+            "held_out",
+            "retired_at",
+            "created_at",
+        )
+        read_only_fields = fields
+
+
+class NewProblem(Body):
+    problem = serializers.CharField(max_length=100_000)
+    answer = serializers.CharField(max_length=2000, allow_null=True, default=None)
+    solution = serializers.CharField(
+        max_length=100_000, allow_null=True, default=None, help_text="A reference; never shown to annotators."
+    )
+    source = serializers.CharField(max_length=100, allow_blank=True, default="")
+    subject = serializers.CharField(max_length=100, allow_blank=True, default="")
+    level = serializers.IntegerField(min_value=0, max_value=32767, allow_null=True, default=None)
+    unique_id = serializers.CharField(max_length=200, allow_blank=True, default="")
+
+
+class ProblemFilters(Body):
+    source = serializers.CharField(required=False)
+    subject = serializers.CharField(required=False)
+    held_out = serializers.BooleanField(required=False)
+
+
+class UploadSerializer(Body):
+    file = serializers.FileField(help_text=f"Its name must end in {', '.join(uploads.ENDINGS)}.")
+
+
+class Problems(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Problem]):
+    queryset = Problem.objects.all()
+    serializer_class = ProblemSerializer
+    permission_classes = [IsManager]
+    filters = ProblemFilters
+    throttle_scope = ""
+    lookup_value_converter = "int"
+
+    @extend_schema(parameters=[ProblemFilters])
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Problems, newest first."""
+        return super().list(request, *args, **kwargs)
+
+    def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """One problem."""
+        return super().retrieve(request, *args, **kwargs)
+
+    @extend_schema(
+        request=NewProblem,
+        responses={
+            201: ProblemSerializer,
+            200: OpenApiResponse(
+                ProblemSerializer, description="It was there already and keeps its own answer."
+            ),
+        },
+    )
+    def create(self, request: Request) -> Response:
+        """Add one problem; a text that is there already is not added again."""
+        row = ProblemRow(line=1, **NewProblem.read(request))
+        summary = import_problems(rows=[row], source="api")
+        if summary.refused:
+            raise ValidationError({"problem": [summary.refused[0].reason]})
+        problem = Problem.objects.get(text_hash=text_hash(row.problem))
+        created = status.HTTP_201_CREATED if summary.added else status.HTTP_200_OK
+        return Response(ProblemSerializer(problem).data, status=created)
+
+    @extend_schema(request={"multipart/form-data": UploadSerializer}, responses={202: JobSerializer})
+    @action(
+        detail=False,
+        methods=["post"],
+        url_path="import",
+        parser_classes=[MultiPartParser],
+        throttle_scope="files",
+    )
+    def upload(self, request: Request) -> Response:
+        """Send a file of problems. A worker imports it; the job's `result` then tells what was refused and why."""
+        job = uploads.receive(file=UploadSerializer.read(request)["file"], by=caller(request))
+        return Response(JobSerializer(job).data, status=status.HTTP_202_ACCEPTED)

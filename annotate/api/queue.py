@@ -1,0 +1,173 @@
+"""Labelling for scripts: the same item, the same fields and the same refusals as the labelling page.
+
+Everybody sees a `Work`, which has no score, gold or other label in it. An item of somebody else looks like none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSet
+
+from annotate.api.access import IsAnnotator, caller
+from annotate.api.bodies import Body
+from annotate.loop import label as verbs
+from annotate.loop.work import Work
+from annotate.models import Label
+from prm_backend.types import FinishReason
+
+FINISH_REASONS = [(reason.value, reason.value) for reason in FinishReason]
+_MOST_MS = 2**53  # what every JSON reader can count to
+
+
+class WorkStepSerializer(serializers.Serializer[Any]):
+    index = serializers.IntegerField()
+    text = serializers.CharField()
+    rating = serializers.IntegerField(allow_null=True, help_text="-1, 0 or 1; null where not rated yet.")
+    unsure = serializers.BooleanField()
+    after_error = serializers.BooleanField(help_text="An earlier step is rated -1: this one needs no rating.")
+
+
+class WorkSerializer(serializers.Serializer[Work]):
+    item = serializers.IntegerField(help_text="Names the item in every other call.")
+    token = serializers.UUIDField(allow_null=True, help_text="This lease; `release` may name it.")
+    lease_expires_at = serializers.DateTimeField(allow_null=True)
+    generation = serializers.IntegerField(allow_null=True)
+    problem = serializers.CharField()
+    guess = serializers.CharField(allow_null=True, help_text="The current guess of the final answer.")
+    steps = WorkStepSerializer(many=True)
+    active_ms = serializers.IntegerField()
+    next_open = serializers.IntegerField(allow_null=True, help_text="Index of the step to rate next.")
+    finish = serializers.ChoiceField(
+        FINISH_REASONS, allow_null=True, help_text="What a submit would say, once it could."
+    )
+
+
+class SubmittedSerializer(serializers.ModelSerializer[Label]):
+    item = serializers.IntegerField(source="queue_item_id", read_only=True)
+
+    class Meta:
+        model = Label
+        fields = ("item", "finish_reason", "comment", "total_time", "submitted_at")
+        read_only_fields = fields
+
+
+class SubmitAnswerSerializer(serializers.Serializer[Any]):
+    label = SubmittedSerializer()
+    next = WorkSerializer(
+        allow_null=True, help_text="The next item, where it was asked for and there is one."
+    )
+
+
+class Timed(Body):
+    active_ms = serializers.IntegerField(
+        min_value=0,
+        max_value=_MOST_MS,
+        default=0,
+        help_text="Active milliseconds on this item so far, all together.",
+    )
+
+
+class RateBody(Timed):
+    step_index = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
+    rating = serializers.IntegerField(min_value=-1, max_value=1, help_text="-1 bad, 0 okay, 1 great.")
+    unsure = serializers.BooleanField(
+        allow_null=True, default=None, help_text="null leaves the mark as it is."
+    )
+
+
+class FlagBody(Timed):
+    step_index = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
+    unsure = serializers.BooleanField()
+
+
+class SubmitBody(Timed):
+    finish_reason = serializers.ChoiceField(
+        FINISH_REASONS,
+        allow_blank=True,
+        default="",
+        help_text="May be left out unless the solution is given up or the problem is bad.",
+    )
+    comment = serializers.CharField(
+        max_length=10_000, allow_blank=True, default="", help_text="Why; needed for give_up and bad_problem."
+    )
+    claim_next = serializers.BooleanField(
+        default=False, help_text="Also lease the next item and answer with it."
+    )
+
+
+class ReleaseBody(Body):
+    token = serializers.UUIDField(allow_null=True, default=None, help_text="Give back this lease only.")
+
+
+class LeaseSerializer(serializers.Serializer[Any]):
+    lease_expires_at = serializers.DateTimeField()
+
+
+class Queue(ViewSet):
+    permission_classes = [IsAnnotator]
+    lookup_field = "item"
+    lookup_value_converter = "int"
+
+    @extend_schema(
+        request=None,
+        responses={200: WorkSerializer, 204: OpenApiResponse(description="Nothing waits for you.")},
+    )
+    @action(detail=False, methods=["post"])
+    def next(self, request: Request) -> Response:
+        """Lease an item: the one you hold, else one you began, else the next free one."""
+        work = verbs.claim(person=caller(request))
+        return Response(status=status.HTTP_204_NO_CONTENT) if work is None else _shown(work)
+
+    @extend_schema(request=RateBody, responses=WorkSerializer)
+    @action(detail=True, methods=["post"])
+    def rate(self, request: Request, item: int) -> Response:
+        """Rate one step; it is saved at once and may be changed until you submit."""
+        body = RateBody.read(request)
+        flagged = body.pop("unsure")
+        return _shown(verbs.rate(person=caller(request), item=item, flagged=flagged, **body))
+
+    @extend_schema(request=FlagBody, responses=WorkSerializer)
+    @action(detail=True, methods=["post"])
+    def flag(self, request: Request, item: int) -> Response:
+        """Mark a step as one you are unsure of, or take the mark back."""
+        return _shown(verbs.flag(person=caller(request), item=item, **FlagBody.read(request)))
+
+    @extend_schema(request=Timed, responses=WorkSerializer)
+    @action(detail=True, methods=["post"])
+    def undo(self, request: Request, item: int) -> Response:
+        """Take back the rating you gave last."""
+        return _shown(verbs.undo(person=caller(request), item=item, **Timed.read(request)))
+
+    @extend_schema(request=SubmitBody, responses=SubmitAnswerSerializer)
+    @action(detail=True, methods=["post"])
+    def submit(self, request: Request, item: int) -> Response:
+        """Make your label final."""
+        body = SubmitBody.read(request)
+        claim_next = body.pop("claim_next")
+        label = verbs.submit(person=caller(request), item=item, **body)
+        following = verbs.claim(person=caller(request)) if claim_next else None
+        return Response(SubmitAnswerSerializer({"label": label, "next": following}).data)
+
+    @extend_schema(request=None, responses=LeaseSerializer)
+    @action(detail=True, methods=["post"])
+    def heartbeat(self, request: Request, item: int) -> Response:
+        """Keep your lease alive."""
+        until = verbs.heartbeat(person=caller(request), item=item)
+        return Response(LeaseSerializer({"lease_expires_at": until}).data)
+
+    @extend_schema(request=ReleaseBody, responses={204: None})
+    @action(detail=True, methods=["post"])
+    def release(self, request: Request, item: int) -> Response:
+        """Give the item back; what you rated stays as your draft."""
+        verbs.release(person=caller(request), item=item, **ReleaseBody.read(request))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _shown(work: Work) -> Response:
+    return Response(WorkSerializer(work).data)
