@@ -109,7 +109,8 @@ def convert(source: Path, directory: Path) -> None:
         bos_token_id=config.bos_token_id, eos_token_id=config.eos_token_id, pad_token_id=config.pad_token_id
     ).save_pretrained(directory)
     _tokenizer(fields).save_pretrained(directory)
-    save_file(_tensors(reader, config), directory / "model.safetensors", metadata={"format": "pt"})
+    heads, kv_heads = fields["llama.attention.head_count"], fields["llama.attention.head_count_kv"]
+    save_file(_tensors(reader, heads, kv_heads), directory / "model.safetensors", metadata={"format": "pt"})
     (directory / ORIGIN_FILE).write_text(json.dumps(ORIGIN, indent=2) + "\n")
 
 
@@ -124,8 +125,10 @@ def _config(fields: dict) -> LlamaConfig:
         num_attention_heads=fields["llama.attention.head_count"],
         num_key_value_heads=fields["llama.attention.head_count_kv"],
         max_position_embeddings=fields["llama.context_length"],
-        rms_norm_eps=round(fields["llama.attention.layer_norm_rms_epsilon"], 9),  # 1e-5, not its float32 image
-        rope_theta=fields["llama.rope.freq_base"],
+        rms_norm_eps=round(
+            fields["llama.attention.layer_norm_rms_epsilon"], 9
+        ),  # 1e-5, not its float32 image
+        rope_parameters={"rope_type": "default", "rope_theta": fields["llama.rope.freq_base"]},
         tie_word_embeddings=True,
         bos_token_id=fields["tokenizer.ggml.bos_token_id"],
         eos_token_id=fields["tokenizer.ggml.eos_token_id"],
@@ -161,7 +164,7 @@ def _tokenizer(fields: dict) -> PreTrainedTokenizerFast:
     )
 
 
-def _tensors(reader: GGUFReader, config: LlamaConfig) -> dict[str, torch.Tensor]:
+def _tensors(reader: GGUFReader, heads: int, kv_heads: int) -> dict[str, torch.Tensor]:
     """Every weight dequantised to float32 under its name in transformers."""
     tensors = {}
     for tensor in reader.tensors:
@@ -170,9 +173,9 @@ def _tensors(reader: GGUFReader, config: LlamaConfig) -> dict[str, torch.Tensor]
         name = TENSORS[re.sub(r"^blk\.\d+", "blk.{}", tensor.name)].format(number)
         weights = dequantize(tensor.data, tensor.tensor_type)
         if ".q_proj." in name:
-            weights = _halves_from_pairs(weights, config.num_attention_heads)
+            weights = _halves_from_pairs(weights, heads)
         elif ".k_proj." in name:
-            weights = _halves_from_pairs(weights, config.num_key_value_heads)
+            weights = _halves_from_pairs(weights, kv_heads)
         tensors[name] = torch.from_numpy(np.array(weights, dtype=np.float32, order="C"))
     return tensors
 
@@ -198,7 +201,11 @@ def _is_converted(target: Path) -> bool:
 def _refresh_adapter(target: Path) -> None:
     """Copy the committed starter adapter to `target` where it differs from what is there."""
     weights = "adapter_model.safetensors"
-    if (target / weights).is_file() and (target / weights).read_bytes() == (ADAPTER_DIR / weights).read_bytes():
+    if not (ADAPTER_DIR / weights).is_file():  # `make starter` is about to write it
+        return
+    if (target / weights).is_file() and (target / weights).read_bytes() == (
+        ADAPTER_DIR / weights
+    ).read_bytes():
         return
     partial = target.with_name(target.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The starter: procedural problems, and a small adapter trained on them that teaches the default model to work in steps."""
+"""The starter: procedural problems, and the adapter trained on them that teaches the default model to work in steps."""
 
 from pathlib import Path
 

@@ -1,0 +1,221 @@
+"""Samples solutions from a causal language model in this process: one left-padded batch, many problems x samples.
+
+Knows no grading and no rows. Prompts run once and their cache is copied for each sample; a row that has finished
+leaves the batch, so a rambling one costs only itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, PreTrainedTokenizerBase
+
+from prm_backend.generators.finish import is_finished, make_sample
+from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, silent
+
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+
+
+@dataclass
+class _Row:
+    """One sample as it grows."""
+
+    problem: int
+    prompt: tuple[int, ...]
+    limit: int  # new tokens it may have
+    ids: list[int] = field(default_factory=list)
+    stopped: bool = False  # by end-of-text or a finished answer, not by the limit
+
+
+class TransformersGenerator:
+    """A causal model with a key-value cache and its tokenizer, as a `types.Generator`.
+
+    `batch_tokens` bounds rows x (longest prompt + new tokens) of a batch, so memory stays bounded: the default
+    takes 64 samples of 256 tokens, about 0.8 GB of cache for the default model.
+    """
+
+    def __init__(
+        self, model: Any, tokenizer: PreTrainedTokenizerBase, *, name: str, batch_tokens: int = 16_384
+    ) -> None:
+        self.name = name
+        self.batch_tokens = batch_tokens
+        self._model = model.eval()
+        self._tokenizer = tokenizer
+        self._context = int(getattr(model.config, "max_position_embeddings", 0) or 2048)
+        self._ends = _end_tokens(model, tokenizer)
+        self._breaks_line = lru_cache(maxsize=None)(lambda token: "\n" in tokenizer.decode([token]))
+
+    @classmethod
+    def load(
+        cls, model_path: str | Path, adapter: str | Path | None = None, device: str | None = None
+    ) -> TransformersGenerator:
+        """Load a directory or hub id, safetensors only and without running code from it, and merge `adapter` in.
+
+        float32 on a CPU, bfloat16 on a GPU (the first one, unless `device` says another). Raises OSError (transformers'
+        own message) where there is no such model, and ValueError where its weights are pickles.
+        """
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        dtype = torch.float32 if torch.device(device).type == "cpu" else torch.bfloat16
+        tokenizer = AutoTokenizer.from_pretrained(model_path, trust_remote_code=False)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            model_path, dtype=dtype, use_safetensors=True, trust_remote_code=False
+        )
+        name = Path(model_path).name if Path(model_path).is_dir() else str(model_path)
+        if adapter is not None:
+            model = _merged(model, Path(adapter))
+            digest = hashlib.sha256((Path(adapter) / ADAPTER_WEIGHTS).read_bytes()).hexdigest()
+            name = f"{name}+{digest[:8]}"
+        return cls(model.to(device), tokenizer, name=name)
+
+    def sample(
+        self,
+        problems: Sequence[str],
+        *,
+        n: int,
+        sampling: Sampling,
+        seed: int,
+        progress: ProgressCallback = silent,
+    ) -> list[list[Sample]]:
+        """Draw `n` solutions for each problem; shape [problem][n].
+
+        The same call draws the same samples on the same machine. A sample ends at end-of-text, after its answer, at
+        `max_new_tokens`, or at the end of the model's context (the last two are marked truncated). Raises
+        ValueError, before sampling anything, where a prompt alone fills the context.
+        """
+        rows = self._rows(problems, n, sampling)
+        random = torch.Generator(self._model.device).manual_seed(seed % 2**63)
+        done = 0
+        for batch in self._batches(rows):
+            self._run(batch, sampling, random)
+            done += len(batch)
+            progress(Progress(done, len(rows), f"{done} of {len(rows)} solutions sampled"))
+        samples: list[list[Sample]] = [[] for _ in problems]
+        for row in rows:
+            sample = make_sample(self._text(row), truncated=not row.stopped, n_tokens=len(row.ids))
+            samples[row.problem].append(sample)
+        return samples
+
+    def _rows(self, problems: Sequence[str], n: int, sampling: Sampling) -> list[_Row]:
+        rows = []
+        for number, problem in enumerate(problems):
+            prompt = tuple(self._tokenizer(sampling.prompt(problem)).input_ids)
+            room = self._context - len(prompt)
+            if room < 1 or not prompt:
+                raise ValueError(
+                    f"a prompt of {len(prompt)} tokens can't be continued in a context of {self._context}: "
+                    f"{problem[:60]!r}"
+                )
+            limit = min(sampling.max_new_tokens, room)
+            rows += [_Row(number, prompt, limit) for _ in range(n)]
+        return rows
+
+    def _batches(self, rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+        """Rows of like prompt lengths, as many as the token budget holds, at least one."""
+        batch: list[_Row] = []
+        for row in sorted(rows, key=lambda row: (len(row.prompt), row.problem), reverse=True):
+            longest = batch[0] if batch else row  # the longest prompt comes first
+            if batch and (len(batch) + 1) * (len(longest.prompt) + longest.limit) > self.batch_tokens:
+                yield batch
+                batch = []
+            batch.append(row)
+        if batch:
+            yield batch
+
+    @torch.inference_mode()
+    def _run(self, rows: Sequence[_Row], sampling: Sampling, random: torch.Generator) -> None:
+        """Sample every row of one batch to its end."""
+        cache, mask, logits = self._prefill(rows)
+        alive = list(rows)
+        while True:
+            tokens = draw(logits, sampling, random)
+            kept = []
+            for index, (row, token) in enumerate(zip(alive, tokens.tolist(), strict=True)):
+                row.ids.append(token)
+                row.stopped = token in self._ends or self._is_finished(row)
+                if not row.stopped and len(row.ids) < row.limit:
+                    kept.append(index)
+            if not kept:
+                return
+            if len(kept) < len(alive):
+                keep = torch.tensor(kept, device=mask.device)
+                alive = [alive[index] for index in kept]
+                cache.batch_select_indices(keep)
+                tokens, mask = tokens[keep], mask[keep]
+            mask = torch.cat([mask, mask.new_ones(len(alive), 1)], dim=1)
+            logits = self._forward(tokens[:, None], mask, cache)
+
+    def _prefill(self, rows: Sequence[_Row]) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
+        """Run each distinct prompt once; cache, attention mask and next-token logits, one line a row."""
+        prompts = list(dict.fromkeys(row.prompt for row in rows))
+        longest = max(map(len, prompts))
+        device = self._model.device
+        ids = torch.zeros(len(prompts), longest, dtype=torch.long, device=device)
+        mask = torch.zeros_like(ids)
+        for line, prompt in enumerate(prompts):
+            ids[line, longest - len(prompt) :] = torch.tensor(prompt, device=device)
+            mask[line, longest - len(prompt) :] = 1
+        cache = DynamicCache(config=self._model.config)
+        logits = self._forward(ids, mask, cache)
+        where = {prompt: line for line, prompt in enumerate(prompts)}
+        lines = torch.tensor([where[row.prompt] for row in rows], device=device)
+        cache.batch_select_indices(lines)
+        return cache, mask[lines], logits[lines]
+
+    def _forward(self, ids: torch.Tensor, mask: torch.Tensor, cache: DynamicCache) -> torch.Tensor:
+        """Logits (rows, vocabulary) after the last of `ids`; positions count real tokens, not padding."""
+        positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+        output = self._model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions,
+            cache=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        return output.logits[:, -1]
+
+    def _is_finished(self, row: _Row) -> bool:
+        """Only a token that breaks the line can end an answer, so only then is the text looked at."""
+        if not self._breaks_line(row.ids[-1]):
+            return False
+        return is_finished(self._text(row))
+
+    def _text(self, row: _Row) -> str:
+        return str(self._tokenizer.decode(row.ids, skip_special_tokens=True))
+
+
+def draw(logits: torch.Tensor, sampling: Sampling, random: torch.Generator) -> torch.Tensor:
+    """One token a row from logits (rows, vocabulary): the likeliest at temperature 0, else from the smallest set of
+    tokens that holds `top_p` of the probability."""
+    if sampling.temperature == 0:
+        return logits.argmax(dim=-1)
+    probabilities = torch.softmax(logits.float() / sampling.temperature, dim=-1)
+    if sampling.top_p < 1:
+        ordered, order = probabilities.sort(dim=-1, descending=True)
+        before = ordered.cumsum(dim=-1) - ordered
+        ordered[before >= sampling.top_p] = 0
+        probabilities = torch.zeros_like(probabilities).scatter(-1, order, ordered)
+    return torch.multinomial(probabilities, 1, generator=random).squeeze(-1)
+
+
+def _end_tokens(model: Any, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+    """Every token that ends a text: a model may name several, and its tokenizer another."""
+    configured = model.generation_config.eos_token_id
+    several = configured if isinstance(configured, list) else [configured]
+    return frozenset(token for token in [*several, tokenizer.eos_token_id] if token is not None)
+
+
+def _merged(model: Any, adapter: Path) -> Any:
+    if not (adapter / ADAPTER_WEIGHTS).is_file():
+        raise FileNotFoundError(
+            f"no adapter at {adapter}: it needs adapter_config.json and {ADAPTER_WEIGHTS}"
+        )
+    from peft import PeftModel  # slow to import, and most models come without an adapter
+
+    return PeftModel.from_pretrained(model, adapter).merge_and_unload()
