@@ -134,7 +134,9 @@ def _refuse(env: Env) -> None:
     try:
         env.seal()
     except EnvValidationError as error:
-        raise BadEnvironment(_message(dict(error.error_messages))) from None
+        errors = error.error_messages
+        assert isinstance(errors, dict)  # by name, as seal() always has them
+        raise BadEnvironment(_message(errors)) from None
 
 
 def _check_together(config: Config) -> None:
