@@ -12,20 +12,29 @@ class PRMConfig:
     """How a PRM is trained from a base model.
 
     `trained_layers` counts the transformer layers above the frozen, cached ones; 0 trains the head alone.
+    An optimiser step sees `batch_solutions` solutions, in micro-batches of at most `batch_tokens` (padded) tokens,
+    which alter memory and speed but not the loss. `class_weights` weigh the loss of steps rated -1, 0 and +1.
+    More than `max_unusable_share` of the solutions without a usable label stops a training before it begins.
     """
 
     trained_layers: int = 2
     epochs: int = 2
+    batch_solutions: int = 16
     batch_tokens: int = 2048
     learning_rate: float = 1e-4
     head_learning_rate: float = 1e-3
     weight_decay: float = 0.01
     warmup_share: float = 0.1
     max_length: int = 1024
+    class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    max_unusable_share: float = 0.1
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_tokens", "max_length"):
+        object.__setattr__(self, "class_weights", tuple(self.class_weights))  # JSON has only lists
+        if len(self.class_weights) != 3 or min(self.class_weights) < 0 or max(self.class_weights) == 0:
+            raise ValueError(f"class_weights must be three weights of 0 or more, got {self.class_weights}")
+        for name in ("epochs", "batch_solutions", "batch_tokens", "max_length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
         if self.trained_layers < 0:

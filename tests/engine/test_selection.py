@@ -64,7 +64,7 @@ def test_whatever_is_chosen_had_the_propensity_it_carries(candidates, config, un
     "candidates", [MIXED, pool(WRONG, CORRECT, CORRECT, CORRECT, UNDECIDED), pool(*[CORRECT] * 4)]
 )
 def test_propensities_are_the_frequencies_over_seeds(candidates, uniform_share: float) -> None:
-    config, draws = SelectionConfig(quota=3, control_share=0.2), 4000
+    config, draws = SelectionConfig(quota=3, control_share=0.2), 2000
     seen = Counter(
         choice.id
         for seed in range(draws)
@@ -123,7 +123,7 @@ def test_while_no_human_label_is_known_half_is_uniform_and_says_so() -> None:
 def test_the_control_items_are_a_uniform_sample_whatever_the_scores() -> None:
     control = Counter(
         choice.id
-        for seed in range(4000)
+        for seed in range(3000)
         for choice in choose(MIXED, config=SelectionConfig(quota=3, control_share=0.5), seed=seed)
         if choice.arm == Arm.CONTROL
     )

@@ -1,0 +1,1 @@
+"""Is it better? Figures out of scores and labels, pure arithmetic: no model is run here."""

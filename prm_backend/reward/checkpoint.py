@@ -1,0 +1,112 @@
+"""A PRM on disk: `model.safetensors` (what was trained) and `meta.json` (what it belongs to). Never a pickle.
+
+The frozen base is not copied but named, with a fingerprint, so a checkpoint stays small. Knows no transformer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from prm_backend.config import PRMConfig, config_hash
+from prm_backend.text.encoding import ENCODING_VERSION
+from prm_backend.types import Report
+
+FORMAT = "plumbline-prm-1"
+WEIGHTS, META = "model.safetensors", "meta.json"
+
+
+class CheckpointRefused(ValueError):
+    """A checkpoint that cannot be used here; the message says what does not match and how to mend it."""
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What a checkpoint belongs to; everything a reader needs to trust it or to refuse it."""
+
+    base: str  # directory or hub id, as given
+    base_fingerprint: str
+    snapshot_hash: str
+    config: PRMConfig
+    outcome_only: bool  # trained on the grades of final answers: no human labels
+    report: Report
+    versions: dict[str, str]
+    encoding: str = ENCODING_VERSION
+    format: str = FORMAT
+    config_hash: str = field(default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "config_hash", config_hash(self.config))
+
+
+def write_checkpoint(directory: Path, tensors: Mapping[str, Tensor], meta: Meta) -> None:
+    """Write beside `directory` and rename, so it holds a whole checkpoint or does not exist.
+
+    A former checkpoint of that name (the same job, killed after it wrote and before it was recorded) is replaced.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    beside = directory.with_name(f".{directory.name}.{os.getpid()}.partial")
+    try:
+        beside.mkdir()
+        save_file({k: t.detach().cpu().contiguous() for k, t in tensors.items()}, beside / WEIGHTS)
+        text = json.dumps(asdict(meta), indent=1, sort_keys=True, allow_nan=False)
+        (beside / META).write_text(text + "\n", encoding="utf-8")
+        if directory.exists():
+            shutil.rmtree(directory)
+        beside.rename(directory)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def read_meta(directory: Path) -> Meta:
+    """The `meta.json` of a checkpoint. CheckpointRefused where it is missing, unreadable or of another format."""
+    path = directory / META
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointRefused(f"{directory} is no checkpoint: it holds no {META}") from None
+    except ValueError as error:
+        raise CheckpointRefused(f"{path} is not JSON: {error}") from None
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        found = raw.get("format") if isinstance(raw, dict) else raw
+        raise CheckpointRefused(f"{path} has format {found!r}, this program reads {FORMAT!r}: retrain")
+    if raw.get("encoding") != ENCODING_VERSION:
+        raise CheckpointRefused(
+            f"{path} was trained on text encoded as {raw.get('encoding')!r}, this program encodes as "
+            f"{ENCODING_VERSION!r}: its scores would mean nothing; retrain"
+        )
+    try:
+        meta = _meta(raw)
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointRefused(f"{path} is damaged: {error!r}") from None
+    if meta.config_hash != raw.get("config_hash"):
+        raise CheckpointRefused(f"{path} is damaged: its config does not have the recorded hash")
+    return meta
+
+
+def read_tensors(directory: Path) -> dict[str, Tensor]:
+    """The trained weights by name, on the CPU. CheckpointRefused where they are missing or damaged."""
+    path = directory / WEIGHTS
+    if not path.is_file():
+        raise CheckpointRefused(f"{directory} holds no {WEIGHTS}; other formats (pickles) are not opened")
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise CheckpointRefused(f"{path} is damaged: {error}") from None
+
+
+def _meta(raw: dict[str, Any]) -> Meta:
+    report = raw["report"]
+    values = {f.name: raw[f.name] for f in fields(Meta)}
+    values["config"] = PRMConfig(**raw["config"])
+    values["report"] = Report(report["metrics"], tuple(report["curve"]), tuple(report["notes"]))
+    return Meta(**values)

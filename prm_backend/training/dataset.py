@@ -1,0 +1,73 @@
+"""Labelled solutions become tokens, positions and targets. Knows which labels count, no model.
+
+Supervised are the steps up to and including the first error (Lightman et al., section 2.6): what follows a wrong
+step was never rated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from prm_backend.text.encoding import Encoded
+from prm_backend.types import LabelledSolution, Unscorable
+
+Encode = Callable[[str, Sequence[str]], Encoded | Unscorable]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A solution cut after its last supervised step. `targets[i]` rates step i: an index into (-1, 0, +1)."""
+
+    encoded: Encoded
+    targets: tuple[int, ...]
+    weight: float
+    solution: LabelledSolution
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Examples, and the solutions no label of which can be used, with the reason."""
+
+    examples: tuple[Example, ...]
+    unusable: tuple[tuple[LabelledSolution, str], ...]
+
+    @property
+    def labels(self) -> int:
+        return sum(len(example.targets) for example in self.examples)
+
+
+class TrainingRefused(ValueError):
+    """The labels cannot be trained on; the message says why and how to mend it."""
+
+
+def make_dataset(solutions: Sequence[LabelledSolution], encode: Encode) -> Dataset:
+    """Encode the supervised part of each solution. The causal model sees nothing of what is cut off behind it."""
+    examples, unusable = [], []
+    for solution in solutions:
+        steps = solution.supervised_steps
+        if steps == 0:
+            unusable.append((solution, "its first step is not rated"))
+            continue
+        encoded = encode(solution.problem, solution.steps[:steps])
+        if isinstance(encoded, Unscorable):
+            unusable.append((solution, encoded.reason))
+            continue
+        targets = tuple(rating + 1 for rating in solution.ratings[:steps] if rating is not None)
+        examples.append(Example(encoded, targets, solution.weight, solution))
+    return Dataset(tuple(examples), tuple(unusable))
+
+
+def require_usable(dataset: Dataset, max_unusable_share: float) -> None:
+    """TrainingRefused where nothing is left to train on, or more than that share of the solutions is unusable."""
+    n = len(dataset.examples) + len(dataset.unusable)
+    reasons = "; ".join(f"{s.id or s.problem[:40]!r}: {why}" for s, why in dataset.unusable[:3])
+    if not dataset.examples:
+        raise TrainingRefused(
+            f"none of {n} solutions has a label that can be used ({reasons or 'there are none'})"
+        )
+    if len(dataset.unusable) > max_unusable_share * n:
+        raise TrainingRefused(
+            f"{len(dataset.unusable)} of {n} solutions have no label that can be used, more than "
+            f"{max_unusable_share:.0%} ({reasons}): raise max_length, or max_unusable_share to train without them"
+        )
