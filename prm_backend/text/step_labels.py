@@ -30,7 +30,7 @@ def read_step_labels(
 ) -> Iterator[LabelledSolution | Refused]:
     """Labelled solutions out of a JSON or JSONL file (also `.gz`), in bounded memory.
 
-    A row gives `problem`, `steps` and the 0-based index of the first wrong step, -1 for none, as `first_error`
+    A row has `problem`, `steps` and the 0-based index of the first wrong step, -1 for none, as `first_error`
     or (ProcessBench) `label`. Steps before it count as +1, it as -1, those after it are unlabelled. Where
     `ratings` are given they are taken as they are, up to the first error.
     """

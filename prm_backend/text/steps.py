@@ -103,8 +103,8 @@ def extract_answer(text: str) -> str | None:
     """The one final answer a solution states, without the text around it; None where it states none.
 
     Looked for in this order: the last `# Answer` block, the last `\\boxed{}` (boxes joined only by commas or
-    "and" are one answer), GSM8K's `####` on the last line, "The answer is …". A number that only stands
-    last is no answer.
+    "and" are one answer), GSM8K's `####` on the last line, "The answer is …"; or the text is nothing but
+    one formula. A number that only stands last is no answer.
     """
     lines = [stripped for line in _LINE_END.split(storable(text)) if (stripped := line.strip())]
     header = _last_header(lines)
@@ -113,7 +113,8 @@ def extract_answer(text: str) -> str | None:
         stated = _first_whole_line([*([inline] if inline else []), *lines[header + 1 :]])
         if stated and (answer := bare_answer(_by_mark(stated) or stated)):
             return answer
-    found = _by_mark("\n".join(lines))
+    whole = "\n".join(lines)
+    found = _by_mark(whole) or (whole if _MATH_FIRST.fullmatch(whole) else None)
     return bare_answer(found) or None if found else None
 
 

@@ -1,0 +1,112 @@
+"""An answer's spelling made uniform: LaTeX macros, Unicode, plain-text operators. Compares nothing."""
+
+from __future__ import annotations
+
+import re
+
+from prm_backend.text.steps import bare_answer, storable
+
+_UNICODE = str.maketrans(
+    {
+        **dict.fromkeys("−–—‐‑", "-"),
+        **dict.fromkeys("\u00a0\u2009\u202f\u2007\u3000", " "),
+        "×": "\\times ",
+        "·": "\\cdot ",
+        "⋅": "\\cdot ",
+        "÷": "/",
+        "±": "\\pm ",
+        "∓": "\\mp ",
+        "π": "\\pi ",
+        "∞": "\\infty ",
+        "≤": "\\le ",
+        "⩽": "\\le ",
+        "≥": "\\ge ",
+        "⩾": "\\ge ",
+        "≠": "\\ne ",
+        "≈": "\\approx ",
+        "∪": "\\cup ",
+        "∩": "\\cap ",
+        "∈": "\\in ",
+        "∅": "\\emptyset ",
+        "°": "^{\\circ}",
+        "⁰": "^{0}",
+        "¹": "^{1}",
+        "²": "^{2}",
+        "³": "^{3}",
+        "⁴": "^{4}",
+        "√": "\\sqrt ",
+        "½": "\\frac{1}{2}",
+        "¼": "\\frac{1}{4}",
+        "¾": "\\frac{3}{4}",
+        "’": "'",
+        "，": ",",
+        "：": ":",
+        "（": "(",
+        "）": ")",
+    }
+)
+_LABEL = re.compile(
+    r"(?:(?:so|thus|therefore|hence),?\s+)?(?:the\s+|my\s+|our\s+)?(?:final\s+)?answer\b(?:\s+is\b)?\s*[:=]?\s*(?=[\s\\$\d(\[{-])",
+    re.IGNORECASE,
+)
+_SIZES = re.compile(
+    r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|nolimits)(?![a-zA-Z])\s*\.?"
+)
+_NO_SPACE = re.compile(r"(?<!\\)\\!\s*|\{\\!\}")
+_ESCAPED_TWICE = re.compile(r"\\\\(?=[a-zA-Z]{2})")
+_SPACES = re.compile(
+    r"(?<!\\)\\(?:[,;: ]|q?quad(?![a-zA-Z])|hspace\*?\{[^{}]*\}|hfill(?![a-zA-Z]))|~|(?<=\\\\)\[\d+\w\w\]"
+)
+_MATH_MARKS = re.compile(r"\\?\$|(?<!\\)\\[()\[\]]|[€£¥]")
+_TEXT = re.compile(
+    r"\\(?:textbf|textit|textrm|textsf|textup|textnormal|mbox|mathrm|mathbf|mathsf|mathit|bf|rm|operatorname)\s*(?=\{)"
+)
+_SYNONYMS = [
+    (re.compile(pattern), replacement)
+    for pattern, replacement in [
+        (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
+        (r"\\(?:leqslant|leq)(?![a-zA-Z])|<=", r"\\le "),
+        (r"\\(?:geqslant|geq)(?![a-zA-Z])|>=", r"\\ge "),
+        (r"\\neq(?![a-zA-Z])|!=", r"\\ne "),
+        (r"\\lt(?![a-zA-Z])", "<"),
+        (r"\\gt(?![a-zA-Z])", ">"),
+        (r"\\varnothing(?![a-zA-Z])", r"\\emptyset "),
+        (r"\\(?:land|lor)(?![a-zA-Z])", " , "),
+        (r"\\lbrace(?![a-zA-Z])", r"\\{"),
+        (r"\\rbrace(?![a-zA-Z])", r"\\}"),
+        (r"\\(?:l|r)vert(?![a-zA-Z])", "|"),
+        (r"\\begin\{[bvBV]?matrix\}|\\begin\{smallmatrix\}", r"\\begin{pmatrix}"),
+        (r"\\end\{[bvBV]?matrix\}|\\end\{smallmatrix\}", r"\\end{pmatrix}"),
+        (r"\{,\}", ","),
+        (r"\*\*", "^"),
+        (r"\^\s*\{?\s*\\circ\s*\}?|\\degree(?![a-zA-Z])", r"^{\\circ}"),
+        (r"\\frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}"),
+        (r"\\frac\s*(\d)\s*\{", r"\\frac{\1}{"),
+        (r"(\\frac\s*\{[^{}]*\})\s*([\da-zA-Z])", r"\1{\2}"),
+        (r"\\sqrt\s*([\da-zA-Z])", r"\\sqrt{\1}"),
+        (r"\^\s*(-?\d{2,}|-\d)", r"^{\1}"),
+        (r"(?<![\\a-zA-Z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}"),
+        (
+            r"(?<![\\a-zA-Z])(pi|infty|sqrt|sin|cos|tan|sec|csc|cot|log|ln|exp|arcsin|arccos|arctan)(?![a-zA-Z])",
+            r"\\\1 ",
+        ),
+        (r"(?<![\\a-zA-Z])(?:infinity|oo)(?![a-zA-Z])", r"\\infty "),
+        (r"\s+", " "),
+    ]
+]
+
+
+def tidy(answer: str) -> str:
+    """The answer in one spelling of LaTeX, its meaning untouched: unwrapped, no `$`, sizes or spacing macros.
+
+    `\\text{…}` (and `\\mbox`, `\\mathrm` …) stay, as `\\text{…}`, since what stands in them is a word.
+    """
+    text = storable(answer)
+    text = bare_answer(_LABEL.sub("", bare_answer(text), count=1)).translate(_UNICODE)
+    if "\\begin" not in text:  # there, two backslashes end a row
+        text = _ESCAPED_TWICE.sub(r"\\", text)
+    text = _NO_SPACE.sub("", _SIZES.sub("", _MATH_MARKS.sub(" ", text)))
+    text = _TEXT.sub(r"\\text", _SPACES.sub(" ", text))
+    for pattern, replacement in _SYNONYMS:
+        text = pattern.sub(replacement, text)
+    return bare_answer(text.strip().rstrip(",;:"))

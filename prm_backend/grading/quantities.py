@@ -1,0 +1,176 @@
+"""Numbers with what belongs to them: thousands marks, percent, currency, units; exact, by fractions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from prm_backend.types import Outcome
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """An exact number. `digits` counts the decimals it was written with; None for others."""
+
+    value: Fraction
+    digits: int | None = None
+    percent: bool = False
+    unit: str = ""
+
+
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:[ ]\d{3})+(?!\d)|\d+)"
+_TEN_TO = r"\s*(?:\\times|\\cdot|\*|x)\s*10\s*\^\s*\{?(?P<tens>[+-]?\d{1,3})\}?"
+_DECIMAL = rf"(?:{_DIGITS}(?:\.\d*)?|\.\d+)"
+_NUMBER = re.compile(
+    rf"""(?P<sign>[+-]?)\s*(?:
+      \\frac\s*\{{\s*(?P<top>-?\s*{_DECIMAL})\s*\}}\s*\{{\s*(?P<bottom>-?\s*{_DECIMAL})\s*\}}
+    | (?P<whole>\d+)\s*(?:\\frac\s*\{{\s*(?P<mixed_top>\d+)\s*\}}\s*\{{\s*(?P<mixed_bottom>\d+)\s*\}}
+                        |(?:\s|\s*\+\s*|-)(?P<mixed_top2>\d+)\s*/\s*(?P<mixed_bottom2>\d+))
+    | \(?(?P<top2>{_DECIMAL})\)?\s*/\s*\(?(?P<bottom2>{_DECIMAL})\)?
+    | (?P<repeat_head>{_DIGITS}?\.\d*)\\(?:overline|bar)\s*\{{?\s*(?P<repeat>\d+)\s*\}}?
+    | (?P<base>\d{{1,6}})\s*\^\s*\{{?(?P<power>-?\d{{1,3}})\}}?
+    | (?P<mantissa>{_DECIMAL})(?:{_TEN_TO}|[eE](?P<exponent>[+-]?\d{{1,3}}))?
+    )""",
+    re.VERBOSE,
+)
+_PERCENT = re.compile(
+    r"\s*(?:\\?%|\\text\s*\{\s*(?:percent|pct|\\?%)\s*\}|percent(?:age)?|pct)\s*", re.IGNORECASE
+)
+_POWER = r"(?:\s*\^\s*\{?\s*(?P<power>[23])\s*\}?)?"
+_UNIT = re.compile(
+    r"(?P<gap>\s*)(?:\\text\s*\{(?P<macro>[^{}]*)\}|(?P<words>[a-zA-Z]+(?:[ .]+[a-zA-Z]+)*\.?)"
+    rf"|(?P<degree>\^\{{\\circ\}}\s*[CF]?)){_POWER}\s*"
+)
+_LONGEST_UNIT_WORDS = 6
+
+_SIZES = {
+    "length": "mm=1/1000 cm=1/100 m=1 km=1000 in=127/5000 ft=381/1250 yd=1143/1250 mi=201168/125 "
+    "millimeter=1/1000 centimeter=1/100 meter=1 metre=1 kilometer=1000 kilometre=1000 inch=127/5000 "
+    "inche=127/5000 foot=381/1250 feet=381/1250 yard=1143/1250 mile=201168/125",
+    "mass": "mg=1/1000 g=1 kg=1000 milligram=1/1000 gram=1 kilogram=1000 lb=45359237/100000 "
+    "pound=45359237/100000 oz=45359237/1600000 ounce=45359237/1600000",
+    "time": "s=1 sec=1 second=1 min=60 minute=60 h=3600 hr=3600 hour=3600 day=86400 week=604800",
+    "volume": "ml=1/1000 l=1 liter=1 litre=1 milliliter=1/1000",
+    "money": "dollar=1 usd=1 buck=1 cent=1/100",
+    "angle": "degree=1 deg=1",
+}
+# A unit's name -> its dimension, and its size in a unit that all of that dimension share.
+_UNITS = {
+    name: (dimension, Fraction(size))
+    for dimension, table in _SIZES.items()
+    for name, _, size in (entry.partition("=") for entry in table.split())
+}
+
+
+def read_quantity(text: str) -> Quantity | None:
+    """Read a tidied answer that is one number, with or without percent or a unit; None for anything else."""
+    match = _NUMBER.match(text)
+    if match is None:
+        return None
+    try:
+        value, digits = _value(match)
+    except ZeroDivisionError:
+        return None
+    rest = text[match.end() :]
+    if not rest.strip():
+        return Quantity(value, digits)
+    if _PERCENT.fullmatch(rest):
+        return Quantity(value, digits, percent=True)
+    unit = _unit(rest)
+    return None if unit is None else Quantity(value, digits, unit=unit)
+
+
+def _value(match: re.Match[str]) -> tuple[Fraction, int | None]:
+    found = {name: text for name, text in match.groupdict().items() if text is not None}
+    sign = -1 if found["sign"] == "-" else 1
+
+    def number(name: str) -> Fraction:
+        return Fraction(re.sub(r"[\s,]", "", found[name]).rstrip(".") or "0")
+
+    for top, bottom in (("top", "bottom"), ("top2", "bottom2")):
+        if top in found:
+            return sign * number(top) / number(bottom), None
+    for top, bottom in (("mixed_top", "mixed_bottom"), ("mixed_top2", "mixed_bottom2")):
+        if top in found:
+            return sign * (number("whole") + number(top) / number(bottom)), None
+    if "repeat" in found:
+        decimals = len(found["repeat_head"].partition(".")[2])
+        nines = Fraction(int(found["repeat"]), (10 ** len(found["repeat"]) - 1) * 10**decimals)
+        return sign * (number("repeat_head") + nines), None
+    if "base" in found:
+        return sign * number("base") ** int(found["power"]), None
+    tens = int(found.get("tens") or found.get("exponent") or 0)
+    fraction = found["mantissa"].partition(".")[2]
+    return sign * number("mantissa") * Fraction(10) ** tens, (
+        max(len(fraction) - tens, 0) if fraction else None
+    )
+
+
+def _unit(text: str) -> str | None:
+    """The canonical name of a unit ("cm^2", "dollar", or its own words); None where the text is no unit."""
+    match = _UNIT.fullmatch(text)
+    if match is None:
+        return None
+    if match["degree"]:
+        return "degree" + match["degree"][-1].strip("}").lower()
+    words = re.sub(r"[\s.]+", " ", (match["macro"] or match["words"] or "")).strip().lower()
+    power = match["power"] or ""
+    for word, meant in (("square ", "2"), ("sq ", "2"), ("cubic ", "3"), ("cu ", "3")):
+        if words.startswith(word):
+            words, power = words.removeprefix(word), meant
+    known = next((name for name in (words, words.removesuffix("s")) if name in _UNITS), None)
+    if known is None:
+        # Outside of \text, letters may be variables: "2 ab", "5x". Words of a language are longer.
+        is_words = match["macro"] is not None or (
+            match["gap"] and all(len(word) >= 3 for word in words.split()[:1])
+        )
+        if not is_words or len(words.split()) > _LONGEST_UNIT_WORDS:
+            return None
+        known = words.removesuffix("s")
+    elif match["macro"] is None and not match["gap"] and len(known) < 2:
+        return None
+    return f"{known}^{power}" if power else known
+
+
+def compare_quantities(answer: Quantity, gold: Quantity) -> tuple[Outcome, str]:
+    """Compare two numbers exactly. A rounded value, a percent beside a share, unknown units are undecided."""
+    a, g = answer.value, gold.value
+    if answer.unit != gold.unit and answer.unit and gold.unit:
+        return _compare_units(answer, gold)
+    if a == g:
+        return Outcome.CORRECT, "equal as numbers"
+    if answer.percent != gold.percent:
+        share, other = (a, g) if answer.percent else (g, a)
+        if share / 100 == other:
+            return Outcome.UNDECIDED, "a percentage on one side, the share it stands for on the other"
+    for rounded, exact in ((answer, gold), (gold, answer)):
+        if rounded.digits is not None and _is_rounded(rounded, exact.value):
+            return Outcome.UNDECIDED, "equal up to rounding"
+    return Outcome.WRONG, "other numbers"
+
+
+def _is_rounded(rounded: Quantity, exact: Fraction) -> bool:
+    """Whether a decimal with at least three significant digits is what the exact value rounds to."""
+    assert rounded.digits is not None
+    scale = Fraction(10) ** rounded.digits
+    significant = abs(rounded.value) * scale >= 100
+    return significant and abs(rounded.value - exact) * scale * 2 <= 1
+
+
+def _compare_units(answer: Quantity, gold: Quantity) -> tuple[Outcome, str]:
+    sizes = [_size(side.unit) for side in (answer, gold)]
+    if sizes[0] is None or sizes[1] is None:
+        outcome = Outcome.UNDECIDED if answer.value == gold.value else Outcome.WRONG
+        return outcome, f"{answer.unit} may not be {gold.unit}"
+    (a_dimension, a_size), (g_dimension, g_size) = sizes[0], sizes[1]
+    equal = a_dimension == g_dimension and answer.value * a_size == gold.value * g_size
+    return (Outcome.CORRECT if equal else Outcome.WRONG), f"in {answer.unit} and in {gold.unit}"
+
+
+def _size(unit: str) -> tuple[str, Fraction] | None:
+    name, _, power = unit.partition("^")
+    if name not in _UNITS:
+        return None
+    dimension, size = _UNITS[name]
+    return f"{dimension}^{power}", size ** int(power or 1)

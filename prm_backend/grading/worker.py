@@ -1,0 +1,51 @@
+"""The process in which two answers meet: reads pairs as JSON lines, answers with opinions. Made to be killed.
+
+Run as `python -m prm_backend.grading.worker CPU_SECONDS MEMORY_BYTES`; it ends when its standard input does.
+The library is loaded once; a child forked from there compares, and another takes its place if it is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from typing import TextIO
+
+from prm_backend.grading.mathverify import mathverify_opinion
+from prm_backend.grading.pool import OUT_OF_MEMORY
+
+
+def main(cpu_seconds: int, memory_bytes: int) -> None:
+    """Keep one child serving: each is announced as `{"pid", "status"}`, the status being the former one's."""
+    replies = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # whatever a library prints must not look like a reply
+    status = None
+    while status != 0:  # 0: the input has ended
+        child = os.fork()
+        if child == 0:
+            print(json.dumps({"pid": os.getpid(), "status": status}), file=replies)
+            _serve(replies, cpu_seconds, memory_bytes)
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _serve(replies: TextIO, cpu_seconds: int, memory_bytes: int) -> None:
+    """Answer each line `[answer, gold]` with `[outcome, reason]`, until there are no more."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for line in sys.stdin:
+        answer, gold = json.loads(line)
+        spent = resource.getrusage(resource.RUSAGE_SELF)
+        # Should the parent be gone, this ends even a comparison that never does.
+        limit = int(spent.ru_utime + spent.ru_stime) + cpu_seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+        try:
+            opinion = mathverify_opinion(answer, gold)
+        except MemoryError:
+            os._exit(OUT_OF_MEMORY)  # a heap that ran full once is not trusted again
+        print(json.dumps([opinion.outcome, opinion.reason]), file=replies)
+
+
+if __name__ == "__main__":
+    main(cpu_seconds=int(sys.argv[1]), memory_bytes=int(sys.argv[2]))
