@@ -32,11 +32,15 @@ function stand(index, { focus = true } = {}) {
   }
 }
 
+let shown = null; // the #work that was last made ready
+
 function arrive() {
+  shown = work();
   given = [];
   clock.start();
   const now = steps().findIndex((step) => step.classList.contains("now"));
   stand(Math.max(0, now), { focus: false });
+  if (at > 0) steps()[at].scrollIntoView({ block: "nearest" });
   say();
 }
 
@@ -76,12 +80,12 @@ const cookie = (name) => document.cookie.split("; ").find((c) => c.startsWith(`$
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 let line = Promise.resolve();
-const act = (url, values) => {
-  line = line.then(() => send(url, values)).catch((error) => console.error(error));
+const act = (url, values, follow = false) => {
+  line = line.then(() => send(url, values, follow)).catch((error) => console.error(error));
 };
 
 // Sends until the server has answered. A lost session is told, and mended by signing in again in another tab.
-async function send(url, values) {
+async function send(url, values, follow) {
   const item = work()?.dataset.item;
   const body = new URLSearchParams(values);
   for (;;) {
@@ -94,22 +98,23 @@ async function send(url, values) {
     const signedOut = response?.type === "opaqueredirect" || response?.status === 403;
     notice("signed-out", Boolean(signedOut));
     notice("offline", !signedOut && (!response || response.status >= 500));
-    if (response && !signedOut && response.status < 500) return show(response, item);
+    if (response && !signedOut && response.status < 500) return show(response, item, follow);
     await wait(RETRY_MS);
   }
 }
 
-async function show(response, item) {
+async function show(response, item, follow) {
   const swapStyle = response.headers.get("HX-Reswap");
   if (!swapStyle) return;
   htmx.swap("#work", await response.text(), { swapStyle, swapDelay: 0, settleDelay: 0 });
   if (swapStyle === "none") {
-    stand(at, { focus: document.activeElement === document.body });
+    const there = follow ? Number(response.headers.get("Plumbline-Step") ?? at + 1) - 1 : at;
+    stand(there, { focus: document.activeElement === document.body });
     say();
     return;
   }
-  arrive();
   if (work().dataset.item !== item) window.scrollTo(0, 0);
+  arrive();
   (document.querySelector("#work [role=alert]") ?? document.getElementById("problem"))?.focus?.({ preventScroll: true });
 }
 
@@ -120,12 +125,15 @@ document.addEventListener("submit", (event) => {
   clock.tick();
   const values = Object.fromEntries(new FormData(form, event.submitter));
   values.active_ms = Math.round(clock.active);
-  act(form.action, values);
+  // After a reload only the server knows which rating was the last: then its answer says where to go.
+  const follow = form.id === "undo" && !given.length;
+  if (form.id === "undo" && !follow) stand(given.pop());
+  act(form.action, values, follow);
 });
 
 // An item that htmx itself brought: the page that waited for one looked again.
-document.addEventListener("htmx:afterSettle", (event) => {
-  if (event.detail.elt.id === "work" || event.target.id === "work") arrive();
+document.addEventListener("htmx:afterSettle", () => {
+  if (work() !== shown) arrive();
 });
 
 // Rating -----------------------------------------------------------------------------------------------------
@@ -163,10 +171,7 @@ const keys = {
   k: () => stand(at - 1),
   ArrowDown: () => stand(at + 1),
   ArrowUp: () => stand(at - 1),
-  u: () => {
-    press("#undo button");
-    if (given.length) stand(given.pop());
-  },
+  u: () => press("#undo button"),
   q: () => press("#flag button"),
   Enter: () => {
     if (document.getElementById("standing")?.dataset.finish) press("#submit button");

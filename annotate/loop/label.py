@@ -81,7 +81,8 @@ def flag(*, person: Person, item: int, step_index: int, unsure: bool, active_ms:
         before = draft.look()
         row = draft.row(step_index)
         row.flagged = unsure or None  # PRM800K: null on a served step unless "Unsure" was pressed
-        row.save()
+        # Not `rated_at`: a mark is no rating, and undo must not take it for the latest one.
+        row.save(update_fields=None if row.pk is None else ("flagged",))
         return draft.since(before, active_ms)
 
 

@@ -243,6 +243,13 @@ def test_an_unsure_mark_stands_beside_the_rating(ada: Person) -> None:
     assert (StepRating.objects.get().flagged, StepRating.objects.get().rating) == (None, 1)
 
 
+def test_an_unsure_mark_is_nothing_undo_takes_back(ada: Person) -> None:
+    work = rate_all(ada, begin(ada), 1, 0)
+    flag(person=ada, item=work.item, step_index=0, unsure=True)
+    work = undo(person=ada, item=work.item)
+    assert [(step.rating, step.unsure) for step in work.steps[:2]] == [(1, True), (None, False)]
+
+
 # Submitting
 
 
