@@ -61,15 +61,15 @@ def _server(spec: str) -> tuple[str, str]:
 def _directory(spec: str) -> Path | None:
     """`spec` as a model directory, None where it is a hub id."""
     path = Path(spec).expanduser()
-    if path.is_dir():
+    if spec.strip() and path.is_dir():
         if not (path / "config.json").is_file():
             raise ValueError(f"{spec!r} is no model directory: it holds no config.json")
         if not any(path.glob("*.safetensors")):
             raise ValueError(f"{spec!r} holds no *.safetensors; weights in other formats are not opened")
         return path
-    if path.exists():
+    if path.is_file():
         raise ValueError(f"{spec!r} is a file; name the model's directory")
-    if not spec or spec.startswith(("/", ".", "~")) or spec.count("/") > 1:
+    if not spec.strip() or spec.startswith(("/", ".", "~")) or spec.count("/") > 1:
         raise ValueError(
             f"{spec!r}: there is no such directory; name a model directory, a hub id such as "
             "'organisation/model', or openai:<url>#<model>"

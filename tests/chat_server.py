@@ -1,0 +1,78 @@
+"""A small OpenAI-compatible server, run as a process: the model's name says how it behaves.
+
+`good` answers with n choices; `no-n` refuses `n` (400); `ignores-n` gives one choice whatever is asked; `flaky` fails
+each request once (503) before it answers; `down` always fails (500); a problem with "forbidden" in it is refused
+(400) and one with "broken" fails (500). Prints its port; GET /requests returns the bodies it was sent.
+"""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+requests: list[dict[str, Any]] = []
+failed_once: set[str] = set()
+
+
+def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Status and body for a chat completion request."""
+    prompt, model = body["messages"][0]["content"], body["model"]
+    if "forbidden" in prompt:
+        return 400, {"error": {"message": "this problem is not for me", "type": "invalid_request_error"}}
+    if model == "no-n" and "n" in body:
+        return 400, {"error": {"message": "n is not supported", "type": "invalid_request_error"}}
+    if model == "down" or "broken" in prompt:
+        return 500, {"error": {"message": "out of memory", "type": "server_error"}}
+    if model == "flaky" and (key := json.dumps(body, sort_keys=True)) not in failed_once:
+        failed_once.add(key)
+        return 503, {"error": {"message": "loading", "type": "server_error"}}
+    count = 1 if model in ("no-n", "ignores-n") else body.get("n", 1)
+    choices = [choice(body, index) for index in range(count)]
+    tokens = sum(len(item["message"]["content"].split()) for item in choices)
+    return 200, {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": choices,
+        "usage": {"prompt_tokens": 1, "completion_tokens": tokens, "total_tokens": tokens + 1},
+    }
+
+
+def choice(body: dict[str, Any], index: int) -> dict[str, Any]:
+    number = body.get("seed", 0) + index
+    text = f"We think about it.\nIt is ${number}$.\n\n# Answer\n\n{number}\n\nAnd I could go on."
+    truncated = body.get("max_tokens", 100) < 10
+    return {
+        "index": index,
+        "message": {"role": "assistant", "content": "We think" if truncated else text},
+        "finish_reason": "length" if truncated else "stop",
+    }
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        requests.append(body)
+        self.reply(*answer(body)) if self.path == "/v1/chat/completions" else self.reply(404, {})
+
+    def do_GET(self) -> None:
+        self.reply(200, requests)
+
+    def reply(self, status: int, body: Any) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet: the tests' output is theirs."""
+
+
+if __name__ == "__main__":
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    print(server.server_port, flush=True)
+    server.serve_forever()

@@ -1,0 +1,120 @@
+"""The OpenAI-compatible generator, against a real HTTP server in another process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prm_backend.generators.openai_generator import GenerationFailed, OpenAIGenerator
+from prm_backend.types import Cancelled, Progress, Sampling
+
+SERVER = Path(__file__).parents[1] / "chat_server.py"
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    process = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+    process.terminate()
+    process.wait()
+    process.stdout.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def requests(server: str) -> list[dict[str, Any]]:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(server.replace("/v1", "/requests")) as response:
+        return json.load(response)
+
+
+def sample(generator: OpenAIGenerator, *problems: str, n: int = 3, **options: Any) -> Any:
+    return generator.sample(list(problems), n=n, sampling=Sampling(**options), seed=5)
+
+
+def test_one_request_a_problem_brings_all_its_samples_in_order(server: str) -> None:
+    samples = sample(OpenAIGenerator(server, "good"), "first", "second")
+    assert [[s.answer for s in found] for found in samples] == [["5", "6", "7"]] * 2
+    assert len(requests(server)) == 2
+
+
+def test_a_sample_is_cut_after_its_answer_and_split_into_steps(server: str) -> None:
+    [[found]] = sample(OpenAIGenerator(server, "good"), "problem", n=1)
+    assert found.steps == ("We think about it.", "It is $5$.\n\n# Answer\n\n5")
+    assert "go on" not in found.text
+    assert not found.truncated
+    assert found.n_tokens > 0
+
+
+def test_what_the_sampling_says_reaches_the_server(server: str) -> None:
+    generator = OpenAIGenerator(server, "good", stop=["STOP"])
+    template = "Solve {problem} with \\frac{1}{2}."
+    sample(generator, "it", n=2, temperature=0.3, top_p=0.9, max_new_tokens=77, prompt_template=template)
+    [body] = requests(server)
+    assert body["messages"] == [{"role": "user", "content": "Solve it with \\frac{1}{2}."}]
+    expected = {"n": 2, "seed": 5, "temperature": 0.3, "top_p": 0.9, "max_tokens": 77, "stop": ["STOP"]}
+    assert expected.items() <= body.items()
+
+
+def test_a_completion_that_ran_into_the_limit_is_marked_truncated(server: str) -> None:
+    [[found]] = sample(OpenAIGenerator(server, "good"), "problem", n=1, max_new_tokens=5)
+    assert found.truncated
+    assert found.answer is None
+
+
+@pytest.mark.parametrize("model", ["no-n", "ignores-n"])
+def test_a_server_without_n_is_found_out_once_and_asked_one_by_one(server: str, model: str) -> None:
+    generator = OpenAIGenerator(server, model, concurrency=1)
+    samples = sample(generator, "first", "second")
+    assert [[s.answer for s in found] for found in samples] == [["5", "6", "7"]] * 2
+    assert sum("n" in body for body in requests(server)) == 1
+
+
+def test_a_failure_that_passes_is_retried(server: str) -> None:
+    [found] = sample(OpenAIGenerator(server, "flaky"), "problem")
+    assert len(found) == 3
+    assert len(requests(server)) == 2
+
+
+def test_a_failing_problem_is_named_with_url_and_model_and_the_others_are_kept(server: str) -> None:
+    generator = OpenAIGenerator(server, "good", retries=0)
+    with pytest.raises(GenerationFailed) as failure:
+        sample(generator, "fine", "broken one")
+    for part in (server, "good", "broken one", "1 of 2", "out of memory"):
+        assert part in str(failure.value)
+    kept, lost = failure.value.samples
+    assert kept is not None
+    assert [s.answer for s in kept] == ["5", "6", "7"]
+    assert lost is None
+
+
+def test_a_refused_problem_is_a_value_error_with_the_servers_reason(server: str) -> None:
+    with pytest.raises(ValueError, match="not for me"):
+        sample(OpenAIGenerator(server, "good", retries=0), "a forbidden one")
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    generator = OpenAIGenerator("http://127.0.0.1:9/v1", "model", retries=0)
+    with pytest.raises(GenerationFailed, match=r"http://127\.0\.0\.1:9/v1 \(model 'model'\)"):
+        sample(generator, "problem")
+
+
+def test_cancelling_stops_before_the_remaining_problems(server: str) -> None:
+    def cancel(progress: Progress) -> None:
+        raise Cancelled
+
+    generator = OpenAIGenerator(server, "good", concurrency=1)
+    with pytest.raises(Cancelled):
+        generator.sample(["problem"] * 50, n=1, sampling=Sampling(), seed=0, progress=cancel)
+    assert len(requests(server)) < 50
