@@ -41,7 +41,7 @@ def add_person(*, username: str, role: str) -> Access:
             person = Person.objects.create_user(username, password=password)
     except IntegrityError:  # the same name a moment ago
         raise PlumblineError(f"{username} is taken; choose another name.") from None
-    person.groups.add(Group.objects.get(name=role))
+    person.groups.add(Group.objects.get_or_create(name=role)[0])
     return Access(person, password)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import kombu.exceptions
 from django.contrib.auth.decorators import login_not_required
 from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -38,6 +39,6 @@ def _broker_answers() -> bool:
         try:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=2)
             broker.default_channel  # noqa: B018  a Redis transport connects only when a channel opens
-        except (*broker.connection_errors, *broker.channel_errors, OSError):
+        except (kombu.exceptions.OperationalError, *broker.connection_errors, *broker.channel_errors):
             return False
     return True

@@ -1,0 +1,73 @@
+"""The page of queues: counts by arm, who holds what, pause and resume, and the labels as a file."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+from django.test import Client
+from django.utils import timezone
+
+from annotate.loop import label as verbs
+from annotate.models import Person, Queue
+from prm_backend.types import Arm
+from tests.factories import GradedSolutionFactory, ProblemFactory, QueueFactory, QueueItemFactory
+
+
+def test_items_are_counted_by_the_arm_that_chose_them(as_manager: Client, annotator: Person) -> None:
+    QueueItemFactory.create_batch(2)
+    QueueItemFactory.create(leased_by=annotator, lease_expires_at=timezone.now() + timedelta(minutes=5))
+    QueueItemFactory.create(arm=Arm.CONTROL, done_at=timezone.now())
+    html = as_manager.get("/queues/").content.decode()
+    row = '<th scope="row">{}</th><td class="r">{}</td><td class="r">{}</td><td class="r">{}</td>'
+    assert row.format("convincing wrong", 2, 1, 0) in html
+    assert row.format("control", 0, 0, 1) in html
+    assert row.format("all", 2, 1, 1) in html
+
+
+def test_a_lease_names_its_holder_and_what_they_rate(as_manager: Client, annotator: Person) -> None:
+    problem = ProblemFactory.create(text="What is <b>$\\frac12$</b> of 4?")
+    QueueItemFactory.create(
+        solution=GradedSolutionFactory.create(problem=problem),
+        leased_by=annotator,
+        lease_expires_at=timezone.now() + timedelta(minutes=5, seconds=30),
+    )
+    html = as_manager.get("/queues/").content.decode()
+    assert "ada</th>" in html
+    assert "<mfrac>" in html
+    assert "&lt;b&gt;" in html
+    assert "for another 5" in html
+
+
+def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(as_manager: Client, annotator: Person) -> None:
+    item = QueueItemFactory.create()
+    as_manager.post(f"/queues/{item.queue_id}/pause/")
+    assert verbs.claim(person=annotator) is None
+    assert "paused for" in as_manager.get("/queues/").content.decode()
+    as_manager.post(f"/queues/{item.queue_id}/resume/")
+    assert verbs.claim(person=annotator) is not None
+
+
+def test_a_queue_that_is_gone_is_not_found(as_manager: Client) -> None:
+    assert as_manager.post("/queues/99/pause/").status_code == 404
+    assert not Queue.objects.exists()
+
+
+def test_the_labels_download_as_prm800k_rows(as_manager: Client, annotator: Person) -> None:
+    QueueFactory.create()
+    solution = GradedSolutionFactory.create(text="One.\nTwo is three.\n# Answer\n\n3")
+    QueueItemFactory.create(solution=solution)
+    work = verbs.claim(person=annotator)
+    assert work
+    verbs.rate(person=annotator, item=work.item, step_index=0, rating=1)
+    verbs.rate(person=annotator, item=work.item, step_index=1, rating=-1)
+    verbs.submit(person=annotator, item=work.item, finish_reason="found_error", active_ms=5000)
+
+    response = as_manager.get("/labels.jsonl")
+    assert response.streaming
+    assert response["Content-Disposition"].startswith('attachment; filename="labels-')
+    (line,) = b"".join(response.streaming_content).splitlines()  # type: ignore[arg-type]
+    row = json.loads(line)
+    assert row["labeler"] == str(annotator.labeler)
+    assert [step["completions"][0]["rating"] for step in row["label"]["steps"]] == [1, -1]
+    assert row["label"]["finish_reason"] == "found_error"
