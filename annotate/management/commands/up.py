@@ -6,11 +6,9 @@ Embedded servers, tables, model, first people and problems; then web, workers an
 from __future__ import annotations
 
 import fcntl
-import filecmp
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
@@ -24,13 +22,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, OperationalError, connection
+from django.db import DatabaseError, connection
 
 from annotate.loop import progress
 from annotate.services.folders import ServiceError
 from annotate.services.start import Services
 from annotate.services.supervisor import Program, Supervisor, end_leftovers
-from prm_backend.generators.starter import ADAPTER_DIR
 
 STATUS_SECONDS = 10.0
 
@@ -57,28 +54,13 @@ class Command(BaseCommand):
                 services.stop()
 
     def _prepare(self, services: Services) -> None:
-        """Everything that must be there before the first request."""
         self.stdout.write("Starting the database and the broker …")
+        self.stdout.flush()
         try:
             services.start()
-            connection.ensure_connection()
         except ServiceError as error:
             raise CommandError(str(error)) from None
-        except OperationalError as error:
-            raise CommandError(f"DATABASE_URL: no PostgreSQL answers there: {error}") from None
-        call_command("migrate", interactive=False, verbosity=0)
-        default: Path = settings.DEFAULT_MODEL_DIR
-        if str(default) in (settings.MODEL, settings.PRM_BASE) and not _is_converted(default):
-            self.stdout.write("Unpacking the default model, once (about ten seconds) …")
-            # A process of its own, so that torch does not stay in the memory of this one.
-            unpacked = subprocess.run(
-                [sys.executable, "-m", "prm_backend.generators.smollm2", str(default)],
-                cwd=settings.BASE_DIR,
-                check=False,
-            )
-            if unpacked.returncode:
-                raise CommandError("The default model can't be unpacked; the reason stands above.")
-        call_command("first_run")
+        call_command("prepare", stdout=self.stdout)
 
     def _run(self, port: int) -> None:
         if port != settings.PORT:
@@ -179,17 +161,6 @@ def _free_port(host: str, first: int) -> int:
     raise CommandError(
         f"PORT: {first} and the next ports are all taken, or HOST={host} is not ours. Set another."
     )
-
-
-def _is_converted(folder: Path) -> bool:
-    """Whether the default model and the adapter we ship are in `folder`; asks without loading torch."""
-    shipped, unpacked = (
-        ADAPTER_DIR / "adapter_model.safetensors",
-        folder / "adapter" / "adapter_model.safetensors",
-    )
-    if not (folder / "origin.json").exists():
-        return False
-    return not shipped.exists() or (unpacked.exists() and filecmp.cmp(shipped, unpacked, shallow=False))
 
 
 def _answers(url: str) -> bool:
