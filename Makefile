@@ -25,7 +25,8 @@ check: venv  ## ruff, mypy, import-linter, migrations
 	$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 
 bench: venv  ## measure: make bench NAME=first_item
-	@test -n "$(NAME)" || { echo "make bench NAME=…; there are:"; ls tests/bench | sed -n 's/^\([a-z].*\)\.py$$/  \1/p'; exit 2; }
+	@test -n "$(NAME)" || { echo "make bench NAME=…; there are:"; grep -l __main__ tests/bench/*.py \
+| sed 's|tests/bench/\(.*\).py|  \1|'; exit 2; }
 	@$(BIN)/python -m tests.bench.$(NAME) $(ARGS)
 
 starter: venv  ## train the starter adapter anew (2 cores, under an hour)

@@ -120,6 +120,8 @@ def _programs(port: int) -> list[Program]:
     here = {"PORT": str(port)}
     # On SIGTERM a worker gives its message back at once rather than finish a training that takes minutes.
     working = here | {"REMAP_SIGTERM": "SIGQUIT"}
+    # Celery's warning to root is about pickles; ours are JSON, and who runs this as root has decided so.
+    working["PYTHONWARNINGS"] = "ignore:You're running the worker with superuser privileges"
     return [
         Program("web", web, here),
         Program("quick", [*worker, "-Q", "quick", "-n", "quick@plumbline"], working),
