@@ -67,6 +67,10 @@ MEN = [
 ]
 
 
+def dollars(amount: int) -> str:
+    return "1 dollar" if amount == 1 else f"{amount} dollars"
+
+
 def person(rng: Random) -> Person:
     if rng.random() < 0.5:
         return Person(rng.choice(WOMEN), "she", "her")

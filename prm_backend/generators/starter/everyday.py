@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from prm_backend.generators.starter.draft import Draft, person, two_people
+from prm_backend.generators.starter.draft import Draft, dollars, person, two_people
 
 GOODS = [
     ("notebooks", "notebook"),
@@ -50,9 +50,9 @@ def change(rng: Random) -> Draft:
     thing = rng.choice(["bag", "magazine", "drink", "map", "toy"])
     problem = rng.choice(
         [
-            f"{who.name} buys {a} {goods} at {p} dollars each and a {thing} for {extra} dollars. "
+            f"{who.name} buys {a} {goods} at {p} dollars each and a {thing} for {dollars(extra)}. "
             f"{who.she.capitalize()} pays with {paid} dollars. How much change does {who.she} get?",
-            f"A {one} costs {p} dollars and a {thing} costs {extra} dollars. {who.name} takes {a} {goods} and "
+            f"A {one} costs {p} dollars and a {thing} costs {dollars(extra)}. {who.name} takes {a} {goods} and "
             f"one {thing} and pays with {paid} dollars. How many dollars does {who.she} get back?",
         ]
     )
@@ -128,7 +128,7 @@ def saving(rng: Random) -> Draft:
     total = start + gain * weeks
     problem = rng.choice(
         [
-            f"{who.name} has {start} dollars. Each week {who.she} earns {earn} dollars and spends {spend} dollars. "
+            f"{who.name} has {start} dollars. Each week {who.she} earns {earn} dollars and spends {dollars(spend)}. "
             f"How many dollars does {who.she} have after {weeks} weeks?",
             f"Every week {who.name} gets {earn} dollars and uses {spend} of them. {who.she.capitalize()} started "
             f"with {start} dollars. How many dollars are there after {weeks} weeks?",
