@@ -1,7 +1,7 @@
 """Samples solutions from a causal language model in this process: one left-padded batch, many problems x samples.
 
-Knows no grading and no rows. Prompts run once and their cache is copied for each sample; a row that has finished
-leaves the batch, so a rambling one costs only itself.
+Knows no grading and no rows. Prompts run once and their cache is copied for each sample; rows that have finished
+leave the batch, so a rambling one costs only itself.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, PreTrainedTokenizerBase
 
+from prm_backend.generators.cache import block_cache
 from prm_backend.generators.finish import is_finished, make_sample
 from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, silent
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
+KEEP_DONE = 0.9  # taking rows out copies the cache, so it waits until a tenth of them are done
 
 
 @dataclass
@@ -31,6 +33,7 @@ class _Row:
     limit: int  # new tokens it may have
     ids: list[int] = field(default_factory=list)
     stopped: bool = False  # by end-of-text or a finished answer, not by the limit
+    done: bool = False
 
 
 class TransformersGenerator:
@@ -131,24 +134,27 @@ class TransformersGenerator:
     def _run(self, rows: Sequence[_Row], sampling: Sampling, random: torch.Generator) -> None:
         """Sample every row of one batch to its end."""
         cache, mask, logits = self._prefill(rows)
-        alive = list(rows)
+        batch = list(rows)
         while True:
             tokens = draw(logits, sampling, random)
-            kept = []
-            for index, (row, token) in enumerate(zip(alive, tokens.tolist(), strict=True)):
-                row.ids.append(token)
-                row.stopped = token in self._ends or self._is_finished(row)
-                if not row.stopped and len(row.ids) < row.limit:
-                    kept.append(index)
-            if not kept:
+            for row, token in zip(batch, tokens.tolist(), strict=True):
+                if not row.done:
+                    self._append(row, token)
+            alive = [index for index, row in enumerate(batch) if not row.done]
+            if not alive:
                 return
-            if len(kept) < len(alive):
-                keep = torch.tensor(kept, device=mask.device)
-                alive = [alive[index] for index in kept]
+            if len(alive) <= KEEP_DONE * len(batch):
+                keep = torch.tensor(alive, device=mask.device)
+                batch = [batch[index] for index in alive]
                 cache.batch_select_indices(keep)
                 tokens, mask = tokens[keep], mask[keep]
-            mask = torch.cat([mask, mask.new_ones(len(alive), 1)], dim=1)
+            mask = torch.cat([mask, mask.new_ones(len(batch), 1)], dim=1)
             logits = self._forward(tokens[:, None], mask, cache)
+
+    def _append(self, row: _Row, token: int) -> None:
+        row.ids.append(token)
+        row.stopped = token in self._ends or self._is_finished(row)
+        row.done = row.stopped or len(row.ids) == row.limit
 
     def _prefill(self, rows: Sequence[_Row]) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
         """Run each distinct prompt once; cache, attention mask and next-token logits, one line a row."""
@@ -160,7 +166,7 @@ class TransformersGenerator:
         for line, prompt in enumerate(prompts):
             ids[line, longest - len(prompt) :] = torch.tensor(prompt, device=device)
             mask[line, longest - len(prompt) :] = 1
-        cache = DynamicCache(config=self._model.config)
+        cache = block_cache(self._model.config)
         logits = self._forward(ids, mask, cache)
         where = {prompt: line for line, prompt in enumerate(prompts)}
         lines = torch.tensor([where[row.prompt] for row in rows], device=device)

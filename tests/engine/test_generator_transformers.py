@@ -13,7 +13,7 @@ from prm_backend.types import Cancelled, Progress, Sampling
 from tests.tiny import tiny_model, tiny_model_dir, tiny_tokenizer
 
 SHORT = Sampling(max_new_tokens=24)
-GREEDY = Sampling(temperature=0, max_new_tokens=40, prompt_template="{problem}")
+GREEDY = Sampling(temperature=0, max_new_tokens=150, prompt_template="{problem}")
 SOLUTION = "First $1 + 2 = 3$.\nSo it is 3.\n\n# Answer\n\n3\nand on and on"
 
 
@@ -63,13 +63,14 @@ def test_sampling_leaves_the_global_random_state_alone(generator: TransformersGe
 def test_at_temperature_0_a_batch_writes_what_transformers_writes_for_each_prompt_alone(
     generator: TransformersGenerator,
 ) -> None:
+    # Long enough for the cache to outgrow its first block more than once.
     prompts = ["z", "What is 3 + 4? Think.", "Maya has 12 apples and gives 5 of them away."]
     sampled = generator.sample(prompts, n=2, sampling=GREEDY, seed=0)
     model, tokenizer = generator._model, generator._tokenizer
     for prompt, found in zip(prompts, sampled, strict=True):
         ids = torch.tensor([tokenizer(prompt).input_ids])
         whole = model.generate(
-            input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=40, do_sample=False
+            input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=150, do_sample=False
         )
         alone = tokenizer.decode(whole[0, ids.shape[1] :], skip_special_tokens=True)
         assert [sample.text for sample in found] == [alone.replace("\0", "\ufffd").rstrip()] * 2

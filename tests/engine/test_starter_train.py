@@ -27,21 +27,21 @@ from prm_backend.generators.transformers_generator import TransformersGenerator
 from prm_backend.types import Progress, Sample
 from tests.tiny import tiny_model_dir, tiny_tokenizer
 
-SMALL = StarterConfig(problems=24, batch=4, rank=4, first_layer=1, learning_rate=1e-2, warmup_steps=2)
+SMALL = StarterConfig(problems=160, batch=8, rank=8, first_layer=1, learning_rate=3e-2, warmup_steps=2)
 ADAPTER_LIMIT = 8_000_000  # bytes
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_model_dir(tmp_path_factory.mktemp("base") / "tiny")
+    return tiny_model_dir(tmp_path_factory.mktemp("base") / "tiny", hidden=64)
 
 
 def test_training_lowers_the_loss_and_the_adapter_loads_into_a_generator(base: Path, tmp_path: Path) -> None:
     seen: list[Progress] = []
     losses = train_starter(base, tmp_path, SMALL, seen.append)
-    assert len(losses) == 6
+    assert len(losses) == 20
     assert losses[-1] < losses[0] - 0.2
-    assert [progress.done for progress in seen] == [1, 2, 3, 4, 5, 6]
+    assert [progress.done for progress in seen] == list(range(1, 21))
     assert TransformersGenerator.load(base, tmp_path).name.startswith("tiny+")
 
 
