@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from prm_backend.types import Generator, Sampling
+from prm_backend.types import Generator, Sample, Sampling
 
 OPENAI_PREFIX = "openai:"
 ADAPTER = "adapter"  # a directory inside a model directory
@@ -18,6 +18,14 @@ CHAT_PROMPT = (
     "without headings, lists or blank lines between them. After the last step write a line `# Answer`, then the "
     "final answer alone on the next line, and stop.\n\n{problem}"
 )
+
+
+class GenerationFailed(RuntimeError):
+    """Some problems could not be sampled. `samples[i]` is what problem i got, None where its calls failed."""
+
+    def __init__(self, message: str, samples: list[list[Sample] | None]) -> None:
+        super().__init__(message)
+        self.samples = samples
 
 
 def open_generator(spec: str) -> Generator:

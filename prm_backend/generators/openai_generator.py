@@ -13,18 +13,11 @@ from typing import Any
 
 from openai import BadRequestError, OpenAI, OpenAIError, UnprocessableEntityError
 
+from prm_backend.generators import GenerationFailed
 from prm_backend.generators.finish import make_sample
 from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, silent
 
 REFUSED = (BadRequestError, UnprocessableEntityError)  # the server understood, and won't do this request
-
-
-class GenerationFailed(RuntimeError):
-    """Some problems could not be sampled. `samples[i]` is what problem i got, None where its calls failed."""
-
-    def __init__(self, message: str, samples: list[list[Sample] | None]) -> None:
-        super().__init__(message)
-        self.samples = samples
 
 
 class OpenAIGenerator:

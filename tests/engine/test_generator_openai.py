@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from prm_backend.generators.openai_generator import GenerationFailed, OpenAIGenerator
+from prm_backend.generators import GenerationFailed
+from prm_backend.generators.openai_generator import OpenAIGenerator
 from prm_backend.types import Cancelled, Progress, Sampling
 
 SERVER = Path(__file__).parents[1] / "chat_server.py"
