@@ -187,6 +187,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_THROTTLE_RATES": {"user": "6000/min", "files": "30/min"},
     "EXCEPTION_HANDLER": "annotate.api.errors.handle",
+    "UNICODE_JSON": False,  # escapes: a refusal may quote half a surrogate pair, which UTF-8 cannot say
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 SPECTACULAR_SETTINGS = {
@@ -194,6 +195,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "The loop for scripts. Send `Authorization: Token …`, made by `manage.py create_token USERNAME`.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SCHEMA_PATH_PREFIX": "/api",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from typing import IO, Any
 
-from django.conf import settings
 from rest_framework import serializers
-from rest_framework.exceptions import APIException, ParseError
+from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
 
-class TooLarge(APIException):
-    status_code = 413
-    default_code = "too_large"
-
-
 class BoundedJSONParser(JSONParser):
-    """DRF's, which reads the stream past Django's limit and fails with a 500 on JSON nested thousands deep."""
+    """DRF's, which keeps Django's limit on size but fails with a 500 on JSON nested thousands deep."""
 
     def parse(
         self,
@@ -27,12 +20,8 @@ class BoundedJSONParser(JSONParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        body = stream.read(limit + 1)
-        if len(body) > limit:
-            raise TooLarge(f"The body may hold {limit} bytes; larger files go to an import endpoint.")
         try:
-            return super().parse(io.BytesIO(body), media_type, parser_context)
+            return super().parse(stream, media_type, parser_context)
         except RecursionError:
             raise ParseError("The JSON is nested too deeply.") from None
 

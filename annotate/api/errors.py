@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -19,6 +21,10 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's EXCEPTION_HANDLER. What nobody foresaw stays a 500 and is logged; None says so."""
     if isinstance(exception, PlumblineError):
         return Response({"detail": exception.message, "code": _code(exception)}, status=exception.status)
+    if isinstance(exception, RequestDataTooBig):
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        detail = f"The body may hold {limit} bytes; a file goes to an import address."
+        return Response({"detail": detail, "code": "too_large"}, status=413)
     response = exception_handler(exception, context)
     if response is None:
         return None

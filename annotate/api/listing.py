@@ -5,15 +5,19 @@ A filter is a field of a `Body`, never the name of a column or a lookup: `?answe
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.db.models import QuerySet
+from rest_framework.exceptions import NotFound
 from rest_framework.filters import BaseFilterBackend
-from rest_framework.pagination import CursorPagination
+from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from annotate.api.bodies import Body
+
+_ID = re.compile(r"[0-9]{1,18}")
 
 
 class NewestFirst(CursorPagination):
@@ -23,6 +27,13 @@ class NewestFirst(CursorPagination):
     page_size = 100
     max_page_size = 1000
     page_size_query_param = "page_size"
+
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        """As DRF does, but a position that is no id (a cursor somebody bent) is not found and no crash."""
+        cursor = super().decode_cursor(request)
+        if cursor is not None and cursor.position is not None and not _ID.fullmatch(cursor.position):
+            raise NotFound(self.invalid_cursor_message)
+        return cursor
 
 
 class NoFilters(Body):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.request import Request
@@ -15,6 +16,7 @@ from annotate.api.bodies import Body
 from annotate.loop import rounds
 from annotate.models import Round
 from prm_backend.config import SelectionConfig
+from prm_backend.generators import default_prompt_template
 from prm_backend.types import Sampling
 
 _SAMPLING = ("temperature", "top_p", "max_new_tokens", "prompt_template")
@@ -60,7 +62,8 @@ class NewRound(Body):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The engine's own rules have the last word, in its words."""
         try:
-            sampling = Sampling(**{k: attrs.pop(k) for k in _SAMPLING if k in attrs})
+            template = {"prompt_template": default_prompt_template(settings.MODEL)}
+            sampling = Sampling(**template | {k: attrs.pop(k) for k in _SAMPLING if k in attrs})
             selection = SelectionConfig(**{k: attrs.pop(k) for k in _SELECTION if k in attrs})
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from None
