@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from celery.signals import worker_shutting_down
 from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
@@ -194,6 +195,20 @@ def test_a_dead_workers_cancelled_job_does_not_start_again(settings: Settings) -
     assert job.status == JobStatus.CANCELLED
 
 
+def test_an_orderly_stop_gives_the_job_back_and_counts_as_no_attempt() -> None:
+    job = jobs.enqueue_job("grade")
+    with jobs.working(job.pk) as work:
+        assert work is not None
+        Job.objects.filter(pk=job.pk).update(worker="quick@here")
+        assert jobs.give_back("model@here") == 0
+        assert jobs.give_back("quick@here") == 1
+        with pytest.raises(jobs.LostJob):
+            work.progress(Progress(1, 2))
+    job.refresh_from_db()
+    assert (job.status, job.attempts) == (JobStatus.QUEUED, 0)
+    assert messages() == 2
+
+
 def test_a_lost_message_is_sent_again() -> None:
     job = jobs.enqueue_job("grade")
     assert jobs.send_again() == 0
@@ -224,3 +239,18 @@ def eventually(holds: Callable[[], bool], seconds: float = 5) -> None:
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
+
+
+def test_a_worker_asked_to_end_hands_its_job_back_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_ending", threading.Event())
+    job = jobs.enqueue_job("grade")
+    with jobs.working(job.pk) as work:
+        assert work
+        work.progress(Progress(1, 9))
+        worker_shutting_down.send(sender="quick@here", sig="SIGTERM", how="Warm", exitcode=0)
+        work.progress(Progress(2, 9))
+        pytest.fail("it went on")
+    job.refresh_from_db()
+    assert (job.status, job.attempts, job.token) == (JobStatus.QUEUED, 0, None)
+    assert messages() == 2
+    assert jobs.claim_job(job.pk)

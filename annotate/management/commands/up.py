@@ -118,10 +118,9 @@ def _programs(port: int) -> list[Program]:
     web = [*python, "gunicorn", "annotate.wsgi", "-b", f"{host}:{port}", "--log-level", "warning"]
     web += ["-k", "gthread", "-w", "2", "--threads", "4", "--graceful-timeout", "5"]
     here = {"PORT": str(port)}
-    # On SIGTERM a worker gives its message back at once rather than finish a training that takes minutes.
-    working = here | {"REMAP_SIGTERM": "SIGQUIT"}
     # Celery's warning to root is about pickles; ours are JSON, and who runs this as root has decided so.
-    working["PYTHONWARNINGS"] = "ignore:You're running the worker with superuser privileges"
+    working = here | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
+    working["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"  # a log has no use for bars
     return [
         Program("web", web, here),
         Program("quick", [*worker, "-Q", "quick", "-n", "quick@plumbline"], working),
