@@ -2,9 +2,9 @@
 "use strict";
 
 document.addEventListener("htmx:beforeRequest", (event) => {
-  if (document.hidden && event.target.id === "live") event.preventDefault();
+  if (document.hidden && event.target.id === "poll") event.preventDefault();
 });
 document.addEventListener("visibilitychange", () => {
-  const live = document.getElementById("live");
-  if (live && !document.hidden) htmx.trigger(live, "wake");
+  const poll = document.getElementById("poll");
+  if (poll && !document.hidden) htmx.trigger(poll, "wake");
 });
