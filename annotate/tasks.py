@@ -63,7 +63,8 @@ def grade(job_id: int) -> None:
 def bootstrap(job_id: int) -> None:
     with working(job_id) as work:
         if work and bootstrap_stage.bootstrap_state().due:
-            bootstrap_stage.bootstrap(trainer=runtime.train, progress=work.progress)
+            version = bootstrap_stage.bootstrap(trainer=runtime.train, progress=work.progress)
+            work.message = f"{version} is trained"
     waiting.call("promote")
 
 

@@ -100,7 +100,7 @@ def start_worker(transactional_db: None, broker: str) -> Iterator[Callable[..., 
                 | environment,
             )
         workers.append(worker)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240  # on a machine busy with other tests, too
         while " ready." not in log.read_text(errors="replace"):
             if worker.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"the worker did not start:\n{log.read_text(errors='replace')}")

@@ -27,6 +27,7 @@ def generate(
     written = 0
     for _, batch in groupby(places, key=lambda place: place.round_id):
         ours = list(batch)
+        progress(Progress(0, len(ours), f"sampling solutions of {len(ours)} problems"))
         try:
             samples = _sample(ours, generator, progress)
         except GenerationFailed as failed:  # keep what was paid for; the others go on waiting

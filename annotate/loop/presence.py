@@ -10,11 +10,11 @@ import threading
 from datetime import timedelta
 from typing import Any
 
-from celery.signals import worker_ready, worker_shutdown
+from celery.signals import worker_ready, worker_shutting_down
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from annotate.loop.jobs import reap
+from annotate.loop.jobs import give_back, reap
 from annotate.models import Worker
 
 log = logging.getLogger(__name__)
@@ -35,10 +35,22 @@ def appear(sender: Any, **_: Any) -> None:
     threading.Thread(target=_stay, args=(sender.hostname, queues), name="presence", daemon=True).start()
 
 
-@worker_shutdown.connect
-def leave(sender: Any, **_: Any) -> None:
-    """An orderly end leaves the row, with the time it was last here."""
+@worker_shutting_down.connect
+def leave(sender: str, **_: Any) -> None:
+    """Told to stop: what is in hand goes back at once, so that nobody waits for the silence that follows.
+
+    In a thread, because this is a signal handler and may interrupt a query of the work itself. The work ends at its
+    next sign of progress, when it finds that the job is no longer its own.
+    """
     _stop.set()
+    threading.Thread(target=_give_back, args=(sender,), name="give back", daemon=True).start()
+
+
+def _give_back(name: str) -> None:
+    try:
+        give_back(name)
+    finally:
+        connection.close()
 
 
 def forget_gone() -> None:

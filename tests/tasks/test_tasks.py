@@ -1,0 +1,226 @@
+"""The tasks in real worker processes: killed in any stage, the work is done once, later; what fails says why."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.db.models import Count
+from pytest_django import Settings
+
+from annotate import tasks
+from annotate.loop import checkpoints, jobs, waiting
+from annotate.loop.label import claim, rate, submit
+from annotate.loop.retrain import request_retrain
+from annotate.loop.rounds import start_round
+from annotate.models import Job, JobStatus, PRMVersion, Solution, SolutionScore, StepScore, Worker
+from prm_backend import runtime
+from prm_backend.config import PRMConfig
+from prm_backend.types import LabelledSolution, Outcome
+from tests.factories import (
+    AnnotatorFactory,
+    GradedSolutionFactory,
+    ProblemFactory,
+    QueueItemFactory,
+    ServingPRMFactory,
+    SolutionFactory,
+)
+from tests.student_server import student
+from tests.tiny import tiny_model_dir
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+StartWorker = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The start of a MODEL: `#student` or `#slow` is missing."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with student() as url:
+        yield f"openai:{url}"
+
+
+@pytest.fixture
+def base(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A tiny PRM_BASE for this process and its workers."""
+    settings.PRM_BASE = str(tiny_model_dir(tmp_path / "base", hidden=64))
+    monkeypatch.setenv("PRM_BASE", settings.PRM_BASE)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    return settings.PRM_BASE
+
+
+def kill_while(worker: subprocess.Popen[bytes], kind: str, settings: Settings, *, begun: int = 1) -> Job:
+    """kill -9 the worker once it is at a job of this kind; then the reaper does what it does after a silence.
+
+    `begun=1` waits for the verb's first sign of progress: the model is loaded, nothing is written.
+    """
+    at_it = Job.objects.filter(kind=kind, status=JobStatus.RUNNING, total__gte=begun)
+    eventually(at_it.exists, f"{kind} is under way")
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.wait()
+    job = Job.objects.get(kind=kind, status=JobStatus.RUNNING)
+    settings.JOB_SILENCE_SECONDS = 0
+    assert jobs.reap() == 1
+    settings.JOB_SILENCE_SECONDS = 120
+    return job
+
+
+def ended_well(job: Job) -> bool:
+    job.refresh_from_db()
+    return job.status == JobStatus.DONE
+
+
+def test_generate_killed_in_the_middle_samples_every_place_once_and_the_worker_shows_all_the_while(
+    model: str, start_worker: StartWorker, settings: Settings
+) -> None:
+    ProblemFactory.create_batch(3)
+    where = start_round(problems=3, samples_per_problem=4, generator=f"{model}#slow")
+    first = start_worker("model")
+    eventually(lambda: Worker.objects.alive().exists(), "the worker shows")
+    job = kill_while(first, "generate", settings, begun=0)
+    assert not Solution.objects.exists()
+    second = start_worker("model")
+    eventually(lambda: Job.objects.filter(pk=job.pk, status=JobStatus.RUNNING).exists(), "it starts again")
+    row = Worker.objects.latest("started_at")
+    seen_at = row.seen_at
+    eventually(lambda: Worker.objects.get(pk=row.pk).seen_at > seen_at, "a sign of life during the long call")
+    eventually(lambda: ended_well(job), "generate ends")
+    assert job.attempts == 2
+    counts = where.solutions.values("problem").annotate(n=Count("pk")).values_list("n", flat=True)
+    assert list(counts) == [4, 4, 4]
+    assert second.poll() is None
+
+
+def test_a_worker_told_to_stop_gives_its_work_back_at_once(model: str, start_worker: StartWorker) -> None:
+    ProblemFactory()
+    start_round(generator=f"{model}#slow")
+    worker = start_worker("model")
+    eventually(Job.objects.filter(status=JobStatus.RUNNING).exists, "generate is under way")
+    worker.terminate()
+    eventually(Job.objects.filter(status=JobStatus.QUEUED, attempts=0).exists, "the job is given back", 30)
+    assert worker.wait(60) == 0
+    assert not Solution.objects.exists()
+    start_worker("model")
+    eventually(Solution.objects.exists, "another worker does it")
+
+
+def test_score_killed_in_the_middle_scores_every_step_once(
+    base: str, start_worker: StartWorker, settings: Settings
+) -> None:
+    prm = serving_prm(base)
+    solutions = GradedSolutionFactory.create_batch(20)
+    waiting.call("score")
+    job = kill_while(start_worker("model"), "score", settings)
+    assert not StepScore.objects.exists()
+    start_worker("model")
+    eventually(lambda: ended_well(job), "score ends")
+    assert job.attempts == 2
+    assert SolutionScore.objects.filter(prm=prm, unscorable="").count() == len(solutions)
+    assert StepScore.objects.count() == 2 * len(solutions)
+
+
+def test_retrain_killed_in_the_middle_trains_one_version_later(
+    base: str, start_worker: StartWorker, settings: Settings
+) -> None:
+    person = AnnotatorFactory()
+    for _ in range(20):
+        QueueItemFactory(prm=PRMVersion.objects.serving() or serving_prm(base))
+        work = claim(person=person)
+        assert work is not None
+        rate(person=person, item=work.item, step_index=0, rating=-1)
+        submit(person=person, item=work.item)
+    request_retrain()
+    start_worker("quick")
+    job = kill_while(start_worker("model"), "retrain", settings)
+    assert PRMVersion.objects.count() == 1
+    start_worker("model")
+    eventually(lambda: ended_well(job), "retrain ends")
+    assert job.attempts == 2
+    version = PRMVersion.objects.get(outcome_only=False)
+    assert (version.n_labels, version.snapshot is None) == (20, False)
+    assert (checkpoints.fetch(version.checkpoint) / "meta.json").exists()
+    assert not list((settings.VAR_DIR / "tmp").glob("training-*/*/meta.json"))
+
+
+def test_grade_killed_in_the_middle_grades_every_solution_once(
+    start_worker: StartWorker, settings: Settings
+) -> None:
+    problem = ProblemFactory(answer="7")
+    text = "It is.\n# Answer\n\n"
+    right = SolutionFactory.create_batch(3, problem=problem, text=f"{text}7")
+    wrong = SolutionFactory.create_batch(3, problem=problem, text=f"{text}8")
+    waiting.call("grade")
+    job = kill_while(start_worker("quick"), "grade", settings)
+    start_worker("quick")
+    eventually(lambda: ended_well(job), "grade ends")
+    outcomes = Counter(Solution.objects.values_list("outcome", flat=True))
+    assert outcomes == {Outcome.CORRECT: len(right), Outcome.WRONG: len(wrong)}
+
+
+def test_a_model_that_is_not_there_fails_with_the_reason_and_the_sweep_lets_it_rest(
+    start_worker: StartWorker,
+) -> None:
+    ProblemFactory()
+    start_round(generator="/no/such/model")
+    start_worker("model")
+    eventually(Job.objects.filter(status=JobStatus.FAILED).exists, "it fails")
+    job = Job.objects.get()
+    assert "/no/such/model" in job.message
+    waiting.sweep()
+    assert Job.objects.count() == 1
+    jobs.retry(job)
+    eventually(lambda: Job.objects.filter(status=JobStatus.FAILED).count() == 2, "it fails again")
+
+
+def test_the_sweep_finds_work_that_nobody_called_for(start_worker: StartWorker) -> None:
+    solution = SolutionFactory(problem=ProblemFactory(answer="5"), text="Five.\n# Answer\n\n5")
+    start_worker("quick")
+    tasks.sweep.delay()
+    eventually(lambda: Solution.objects.get(pk=solution.pk).outcome == Outcome.CORRECT, "it is graded")
+
+
+def test_a_cancelled_retrain_stops_and_leaves_the_serving_version(
+    base: str, start_worker: StartWorker, settings: Settings
+) -> None:
+    prm = serving_prm(base)
+    person = AnnotatorFactory()
+    QueueItemFactory(prm=prm)
+    work = claim(person=person)
+    assert work is not None
+    rate(person=person, item=work.item, step_index=0, rating=-1)
+    submit(person=person, item=work.item)
+    request_retrain()
+    start_worker("quick")
+    eventually(Job.objects.filter(kind="retrain").exists, "the snapshot asks for a retrain")
+    jobs.cancel(Job.objects.get(kind="retrain"))
+    start_worker("model")
+    waiting.sweep()
+    job = Job.objects.get(kind="retrain")
+    assert job.status == JobStatus.CANCELLED
+    assert list(PRMVersion.objects.all()) == [prm]
+
+
+def serving_prm(base: str) -> PRMVersion:
+    """A serving version with a real checkpoint in storage, as small as its base."""
+    labelled = LabelledSolution(problem="1 + 1?", steps=("It is 2.",), ratings=(1,), outcome_only=True)
+    version: PRMVersion = ServingPRMFactory(base=base)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "checkpoint"
+        runtime.train(
+            base,
+            [labelled],
+            (),
+            config=PRMConfig(),
+            checkpoint_dir=folder,
+            snapshot_hash="outcomes",
+            outcome_only=True,
+        )
+        checkpoints.keep(folder, version.checkpoint)
+    return version
