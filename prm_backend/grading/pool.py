@@ -74,10 +74,8 @@ class _Worker:
 
     def ask(self, answer: str, gold: str) -> GraderOpinion:
         """The child's opinion, or why it has none. Raises WorkerFailed where there is no process to ask."""
-        while self._child is None:
-            announced = self._reply(_START_SECONDS)
-            if isinstance(announced, dict):  # else the last word of a child that was killed meanwhile
-                self._child = announced["pid"]
+        self.wait_until_ready()
+        assert self._child is not None
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps([answer, gold]).encode() + b"\n")
         self._process.stdin.flush()
@@ -93,6 +91,13 @@ class _Worker:
             return _undecided(self._why(reply["status"]))
         outcome, reason = reply
         return GraderOpinion(_GRADER, Outcome(outcome), reason)
+
+    def wait_until_ready(self) -> None:
+        """Wait for the library to load. Raises TimeoutError or WorkerFailed."""
+        while self._child is None:
+            announced = self._reply(_START_SECONDS)
+            if isinstance(announced, dict):  # else the last word of a child that was killed meanwhile
+                self._child = announced["pid"]
 
     def stop(self) -> None:
         """Kill the process and its child."""
@@ -149,10 +154,11 @@ class WorkerPool:
 
     def _ask(self, pair: tuple[str, str]) -> tuple[GraderOpinion, float]:
         worker = self._idle.get()
-        started = time.monotonic()
         try:
             if worker is None:
                 worker = self._start()
+            worker.wait_until_ready()
+            started = time.monotonic()
             return worker.ask(*pair), (time.monotonic() - started) * 1000
         except (TimeoutError, BrokenPipeError, WorkerFailed) as error:
             if worker is not None:
