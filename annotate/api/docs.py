@@ -58,8 +58,7 @@ def _groups() -> list[tuple[str, list[dict[str, Any]]]]:
 
 
 def _operation(schema: Schema, path: str, method: str, operation: Schema) -> dict[str, Any]:
-    bodies = operation.get("requestBody", {}).get("content", {})
-    media, body = next(iter(bodies.items()), ("", {}))
+    media, body = _content(operation.get("requestBody", {}))
     return {
         "id": operation["operationId"],
         "tag": operation["tags"][0],
@@ -76,19 +75,24 @@ def _operation(schema: Schema, path: str, method: str, operation: Schema) -> dic
             for parameter in operation.get("parameters", [])
         ],
         "media": media,
-        "body": _fields(schema, body.get("schema", {})),
+        "body": _fields(schema, body),
         "responses": [
             {
                 "status": status,
                 "text": response.get("description", ""),
-                "fields": _fields(
-                    schema, next(iter(response.get("content", {}).values()), {}).get("schema", {})
-                ),
+                "fields": _fields(schema, _content(response)[1]),
             }
             for status, response in operation["responses"].items()
             if status != "4XX"
         ],
     }
+
+
+def _content(of: Schema) -> tuple[str, Schema]:
+    """The media type of a body or an answer, and its schema; both empty where it has none."""
+    for media, content in of.get("content", {}).items():
+        return media, content.get("schema", {})
+    return "", {}
 
 
 def _fields(schema: Schema, of: Schema) -> list[dict[str, Any]]:

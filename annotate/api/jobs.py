@@ -15,11 +15,13 @@ from rest_framework.viewsets import GenericViewSet
 from annotate.api.access import IsManager, caller
 from annotate.api.bodies import Body
 from annotate.loop import jobs, retrain
-from annotate.models import Job, JobStatus
+from annotate.models import Job, JobStatus, Person
 
 
 class JobSerializer(serializers.ModelSerializer[Job]):
-    requested_by = serializers.SlugRelatedField("username", read_only=True)
+    requested_by: serializers.SlugRelatedField[Person] = serializers.SlugRelatedField(
+        "username", read_only=True
+    )
     percent = serializers.IntegerField(read_only=True, allow_null=True)
     seconds_left = serializers.FloatField(read_only=True, allow_null=True)
 

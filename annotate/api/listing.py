@@ -31,7 +31,7 @@ class NewestFirst(CursorPagination):
     def decode_cursor(self, request: Request) -> Cursor | None:
         """As DRF does, but a position that is no id (a cursor somebody bent) is not found and no crash."""
         cursor = super().decode_cursor(request)
-        if cursor is not None and cursor.position is not None and not _ID.fullmatch(cursor.position):
+        if cursor is not None and cursor.position is not None and not _ID.fullmatch(str(cursor.position)):
             raise NotFound(self.invalid_cursor_message)
         return cursor
 

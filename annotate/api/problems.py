@@ -48,14 +48,14 @@ class NewProblem(Body):
     solution = serializers.CharField(
         max_length=100_000, allow_null=True, default=None, help_text="A reference; never shown to annotators."
     )
-    source = serializers.CharField(max_length=100, allow_blank=True, default="")
+    source = serializers.CharField(max_length=100, allow_blank=True, default="")  # type: ignore[assignment]
     subject = serializers.CharField(max_length=100, allow_blank=True, default="")
     level = serializers.IntegerField(min_value=0, max_value=32767, allow_null=True, default=None)
     unique_id = serializers.CharField(max_length=200, allow_blank=True, default="")
 
 
 class ProblemFilters(Body):
-    source = serializers.CharField(required=False)
+    source = serializers.CharField(required=False)  # type: ignore[assignment]
     subject = serializers.CharField(required=False)
     held_out = serializers.BooleanField(required=False)
 

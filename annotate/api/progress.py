@@ -20,7 +20,9 @@ class CountsSerializer(serializers.Serializer[Any]):
     grade = serializers.IntegerField()
     score = serializers.IntegerField()
     enqueue = serializers.IntegerField()
-    label = serializers.IntegerField(help_text="Items that wait for a person, leased or not.")
+    label = serializers.IntegerField(  # type: ignore[assignment]
+        help_text="Items that wait for a person, leased or not."
+    )
     leased = serializers.IntegerField()
     labelled = serializers.IntegerField(help_text="Submitted labels.")
     untrained = serializers.IntegerField(help_text="Labels that no PRM version has seen.")

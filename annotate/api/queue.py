@@ -58,7 +58,7 @@ class SubmittedSerializer(serializers.ModelSerializer[Label]):
 
 
 class SubmitAnswerSerializer(serializers.Serializer[Any]):
-    label = SubmittedSerializer()
+    label = SubmittedSerializer()  # type: ignore[assignment]
     next = WorkSerializer(
         allow_null=True, help_text="The next item, where it was asked for and there is one."
     )

@@ -14,7 +14,7 @@ from rest_framework.viewsets import GenericViewSet
 from annotate.api.access import IsManager, caller
 from annotate.api.bodies import Body
 from annotate.loop import rounds
-from annotate.models import Round
+from annotate.models import Person, Round
 from prm_backend.config import SelectionConfig
 from prm_backend.generators import default_prompt_template
 from prm_backend.types import Sampling
@@ -24,7 +24,9 @@ _SELECTION = ("quota", "wrong_share", "control_share")
 
 
 class RoundSerializer(serializers.ModelSerializer[Round]):
-    started_by = serializers.SlugRelatedField("username", read_only=True)
+    started_by: serializers.SlugRelatedField[Person] = serializers.SlugRelatedField(
+        "username", read_only=True
+    )
 
     class Meta:
         model = Round

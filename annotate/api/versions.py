@@ -14,14 +14,16 @@ from rest_framework.viewsets import GenericViewSet
 from annotate.api.access import IsManager, caller
 from annotate.api.bodies import Body
 from annotate.loop import promote as verbs
-from annotate.models import PRMStatus, PRMVersion
+from annotate.models import Person, PRMStatus, PRMVersion, Snapshot
 
 
 class VersionSerializer(serializers.ModelSerializer[PRMVersion]):
-    snapshot = serializers.SlugRelatedField(
+    snapshot: serializers.SlugRelatedField[Snapshot] = serializers.SlugRelatedField(
         "sha256", read_only=True, allow_null=True, help_text="SHA-256 of the labels it was trained on."
     )
-    decided_by = serializers.SlugRelatedField("username", read_only=True)
+    decided_by: serializers.SlugRelatedField[Person] = serializers.SlugRelatedField(
+        "username", read_only=True
+    )
 
     class Meta:
         model = PRMVersion
