@@ -38,8 +38,8 @@ function arrive() {
   shown = work();
   given = [];
   clock.start();
-  const now = steps().findIndex((step) => step.classList.contains("now"));
-  stand(Math.max(0, now), { focus: false });
+  at = Math.max(0, steps().findIndex((step) => step.classList.contains("now")));
+  stand(at, { focus: false });
   if (at > 0) steps()[at].scrollIntoView({ block: "nearest" });
   say();
 }
@@ -80,6 +80,10 @@ const cookie = (name) => document.cookie.split("; ").find((c) => c.startsWith(`$
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 let line = Promise.resolve();
+let stuck = false; // the server has not answered the first in line
+window.addEventListener("beforeunload", (event) => {
+  if (stuck) event.preventDefault();
+});
 const act = (url, values, follow = false) => {
   line = line.then(() => send(url, values, follow)).catch((error) => console.error(error));
 };
@@ -87,18 +91,22 @@ const act = (url, values, follow = false) => {
 // Sends until the server has answered. A lost session is told, and mended by signing in again in another tab.
 async function send(url, values, follow) {
   const item = work()?.dataset.item;
-  const body = new URLSearchParams(values);
+  // Signing in again changes the token: the cookie has the new one, the form the old one.
+  const { csrfmiddlewaretoken, ...rest } = values;
   for (;;) {
     const response = await fetch(url, {
       method: "POST",
-      body,
+      body: new URLSearchParams(rest),
       redirect: "manual",
-      headers: { "HX-Request": "true", "X-CSRFToken": cookie("csrftoken") ?? values.csrfmiddlewaretoken ?? "" },
+      keepalive: true,
+      headers: { "HX-Request": "true", "X-CSRFToken": cookie("csrftoken") ?? csrfmiddlewaretoken ?? "" },
     }).catch(() => null);
     const signedOut = response?.type === "opaqueredirect" || response?.status === 403;
-    notice("signed-out", Boolean(signedOut));
-    notice("offline", !signedOut && (!response || response.status >= 500));
-    if (response && !signedOut && response.status < 500) return show(response, item, follow);
+    const silent = !signedOut && (!response || response.status >= 500);
+    notice("signed-out", signedOut);
+    notice("offline", silent);
+    stuck = signedOut || silent;
+    if (!stuck) return show(response, item, follow);
     await wait(RETRY_MS);
   }
 }
@@ -153,12 +161,14 @@ document.addEventListener("click", (event) => {
 });
 
 function rated(button, index) {
+  const reopens = button.parentElement.querySelector(".bad[aria-pressed=true]"); // what was no error after all
   for (const other of button.parentElement.querySelectorAll("button.rate")) {
     other.setAttribute("aria-pressed", String(other === button));
   }
   given.push(index);
-  if (button.value.endsWith(":-1")) stand(index);
-  else stand(index + 1 < steps().length && !later(steps()[index + 1]) ? index + 1 : index);
+  const next = steps()[index + 1];
+  const goesOn = next && !button.value.endsWith(":-1") && (reopens || !later(next));
+  stand(goesOn ? index + 1 : index);
 }
 
 const press = (selector) => document.querySelector(selector)?.click();
@@ -206,7 +216,7 @@ document.addEventListener("keydown", (event) => {
   const stop = document.getElementById("stop");
   if (event.key === "Escape" && stop?.open) {
     stop.open = false;
-    stop.querySelector("summary").focus();
+    stand(at); // so that Enter submits again
   }
 });
 

@@ -23,6 +23,7 @@ def sign_in(live_server: Any) -> Callable[[Page | BrowserContext, Person], None]
         client.force_login(person)
         session = client.cookies["sessionid"].value
         context = getattr(where, "context", where)
+        context.set_default_timeout(60_000)  # the machine may be busy
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
 
     return give_session

@@ -68,7 +68,7 @@ def test_axe_finds_nothing(
     themed.goto(f"{live_server.url}/label/")
     assert complaints(themed) == []
     themed.keyboard.press("1")
-    themed.get_by_text("First error: step 3").wait_for()
+    themed.locator("#state", has_text="First error: step 3").wait_for()
     themed.get_by_text("Can’t finish").click()
     assert complaints(themed) == []
     themed.keyboard.press("Escape")
