@@ -245,8 +245,12 @@ def silent(_: Progress) -> None:
 
 @dataclass(frozen=True)
 class Report:
-    """What an evaluation found. `metrics` is flat and JSON-ready; figures without data are None, never 0."""
+    """What an evaluation found. `metrics` is flat and JSON-ready; figures without data are None, never 0.
+
+    `tables` holds what only a picture can show, as rows of numbers; who makes one says what its columns are.
+    """
 
     metrics: dict[str, float | int | None]
     curve: tuple[dict[str, float], ...] = ()
     notes: tuple[str, ...] = field(default=())
+    tables: dict[str, list[list[float]]] = field(default_factory=dict)

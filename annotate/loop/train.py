@@ -121,7 +121,8 @@ def _write(
 
 
 def report_json(report: Report) -> dict[str, Any]:
-    return {"metrics": report.metrics, "curve": list(report.curve), "notes": list(report.notes)}
+    curve, notes = list(report.curve), list(report.notes)
+    return {"metrics": report.metrics, "curve": curve, "notes": notes, "tables": report.tables}
 
 
 def _scratch() -> Path:

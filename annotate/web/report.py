@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from annotate.models import PRMVersion
 
-from .plots import Line, line_chart
+from .plots import Line, confusion_chart, line_chart
 
 # Name in the report: what people read, digits, and whether more is better (None: neither).
 KNOWN: dict[str, tuple[str, int, bool | None]] = {
@@ -30,7 +31,7 @@ KNOWN: dict[str, tuple[str, int, bool | None]] = {
     "human_steps": ("of them rated by people", 0, None),
     "unscorable": ("Held-out solutions refused", 0, None),
 }
-X_KEYS = ("step", "epoch")
+RATINGS = ("bad", "okay", "great")  # as the engine orders them
 
 
 @dataclass(frozen=True)
@@ -58,31 +59,55 @@ def short(version: PRMVersion, name: str) -> str:
 
 
 def charts(version: PRMVersion) -> list[SafeString]:
-    """The training curves: losses on one chart, shares on another."""
-    curve = [point for point in version.report.get("curve", ()) if isinstance(point, dict)]
-    x = next((key for key in X_KEYS if any(key in point for point in curve)), None)
-    if x is None:
-        return []
-    names = list(dict.fromkeys(key for point in curve for key in point if key not in X_KEYS))
-    losses = [name for name in names if "loss" in name or "nll" in name]
-    shares = [name for name in names if "accuracy" in name or "auc" in name or "f1" in name]
+    """How training went, where its probabilities and its ratings err; those there is something to draw of."""
+    tables = version.report.get("tables", {})
     drawn = [
-        line_chart(
-            title="Loss while training",
-            lines=(lines := _lines(curve, x, losses)),
-            x_label=x,
-            y_label="loss",
-            y_range=(0, 1.05 * max((y for line in lines for _, y in line.points), default=1) or 1),
-        ),
-        line_chart(
-            title="Held-out figures while training",
-            lines=_lines(curve, x, shares),
-            x_label=x,
-            y_label="share",
-            y_range=(0, 1),
+        _training(version.report.get("curve", ())),
+        _reliability(tables.get("reliability", ())),
+        confusion_chart(
+            title="Ratings on held-out steps",
+            names=RATINGS,
+            counts=[[int(count) for count in row] for row in tables.get("confusion", ())],
+            rows="given",
+            columns="predicted",
         ),
     ]
     return [chart for chart in drawn if chart is not None]
+
+
+def _training(curve: Sequence[dict[str, Any]]) -> SafeString | None:
+    names = ("loss", "held_out_nll")
+    lines = [
+        Line(
+            name.replace("_", "-", 1).replace("_", " "),
+            [(p["step"], p[name]) for p in curve if name in p],
+            dots=dots,
+        )
+        for name, dots in zip(names, (False, True), strict=True)
+    ]
+    highest = max((y for line in lines for _, y in line.points), default=1)
+    return line_chart(
+        title="Loss while training",
+        lines=lines,
+        x_label="step",
+        y_label="loss",
+        y_range=(0, 1.05 * highest or 1),
+    )
+
+
+def _reliability(rows: Sequence[Sequence[float]]) -> SafeString | None:
+    """Each tenth of p(bad) against the share of its steps that people called bad."""
+    return line_chart(
+        title="Calibration of p(bad)",
+        lines=[
+            Line("held-out steps", [(row[0], row[1]) for row in rows], dots=True),
+            Line("if it meant what it says", [(0, 0), (1, 1)], reference=True),
+        ],
+        x_label="p(bad)",
+        y_label="share that is bad",
+        x_range=(0, 1),
+        y_range=(0, 1),
+    )
 
 
 def _figure(name: str, value: Any, before: Any) -> Figure:
@@ -96,16 +121,6 @@ def _number(value: Any, digits: int) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "–" if value is None else str(value)
     return f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
-
-
-def _lines(curve: list[dict[str, Any]], x: str, names: list[str]) -> list[Line]:
-    return [
-        Line(
-            name.replace("_", " "),
-            [(p[x], p[name]) for p in curve if isinstance(p.get(x), int | float) and _is_number(p.get(name))],
-        )
-        for name in names
-    ]
 
 
 def _is_number(value: Any) -> bool:

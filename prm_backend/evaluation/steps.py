@@ -33,6 +33,9 @@ def evaluate_steps(
                                       the first step with p(bad) > 0.5 is exactly the first error, or neither exists;
                                       over all solutions, over those with an error, over those without
       calibration_error               of p(bad), in ten bins of equal width (ECE)
+    Tables, left out where nothing was judged:
+      confusion     [given][predicted] counts of ratings, in the order of RATINGS; predicted is the most probable
+      reliability   a row a bin of p(bad) that is not empty: mean p(bad), share of bad steps, number of steps
     ValueError where a solution has fewer scores than supervised steps.
     """
     pairs: list[tuple[StepProbs, int]] = []
@@ -62,7 +65,7 @@ def evaluate_steps(
         "correct_accuracy": _mean(exact[False]),
     }
     notes = (f"{unscorable} held-out solutions could not be scored",) if unscorable else ()
-    return Report(metrics | _step_metrics(pairs), notes=notes)
+    return Report(metrics | _step_metrics(pairs), notes=notes, tables=_tables(pairs) if pairs else {})
 
 
 def judge(scorer: StepScorer, labels: Sequence[LabelledSolution]) -> Report:
@@ -109,12 +112,29 @@ def _step_metrics(pairs: Sequence[tuple[StepProbs, int]]) -> dict[str, float | i
     }
 
 
+def _tables(pairs: Sequence[tuple[StepProbs, int]]) -> dict[str, list[list[float]]]:
+    confusion = [[0.0] * len(RATINGS) for _ in RATINGS]
+    for probs, rating in pairs:
+        confusion[rating + 1][max(range(len(RATINGS)), key=lambda i: probs[i])] += 1
+    bins = _bins([probs.bad for probs, _ in pairs], [rating == Rating.BAD for _, rating in pairs])
+    reliability = [
+        [math.fsum(p for p, _ in rows) / len(rows), sum(b for _, b in rows) / len(rows), float(len(rows))]
+        for _, rows in sorted(bins.items())
+    ]
+    return {"confusion": confusion, "reliability": reliability}
+
+
 def _calibration_error(p_bad: Sequence[float], bad: Sequence[bool]) -> float | None:
+    gaps = [abs(sum(p for p, _ in rows) - sum(b for _, b in rows)) for rows in _bins(p_bad, bad).values()]
+    return sum(gaps) / len(bad) if bad else None
+
+
+def _bins(p_bad: Sequence[float], bad: Sequence[bool]) -> dict[int, list[tuple[float, bool]]]:
+    """The steps by tenth of p(bad); empty tenths are missing."""
     bins: dict[int, list[tuple[float, bool]]] = {}
     for p, is_bad in zip(p_bad, bad, strict=True):
         bins.setdefault(min(int(p * _BINS), _BINS - 1), []).append((p, is_bad))
-    gaps = [abs(sum(p for p, _ in rows) - sum(b for _, b in rows)) for rows in bins.values()]
-    return sum(gaps) / len(bad) if bad else None
+    return bins
 
 
 def _mean(values: Sequence[float]) -> float | None:

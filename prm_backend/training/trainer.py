@@ -93,4 +93,4 @@ def _report(
         "train_unusable": len(data.unusable),
         "train_loss": curve[-1]["loss"],
     }
-    return Report(found.metrics | cost, tuple(curve), tuple(notes))
+    return Report(found.metrics | cost, tuple(curve), tuple(notes), found.tables)

@@ -33,6 +33,10 @@ def test_a_report_stands_beside_that_of_the_version_that_served(as_manager: Clie
             },
             "curve": [{"epoch": 1, "step": 1, "loss": 1.0}, {"epoch": 1, "step": 2, "loss": 0.5}],
             "notes": ["2 held-out solutions could not be scored"],
+            "tables": {
+                "confusion": [[8.0, 1.0, 1.0], [0.0, 2.0, 3.0], [1.0, 1.0, 9.0]],
+                "reliability": [[0.05, 0.1, 12.0], [0.9, 0.8, 14.0]],
+            },
         },
     )
     html = as_manager.get("/versions/1/").content.decode()
@@ -46,7 +50,9 @@ def test_a_report_stands_beside_that_of_the_version_that_served(as_manager: Clie
         "better by held-out mean log-likelihood",
         "ab" * 32,
         "epochs",
-        "<svg",
+        "loss falls from 1 to 0.5 at 2.",
+        "held-out steps rises from 0.1 to 0.8 at 0.9.",
+        "given bad: 8 bad, 1 okay, 1 great",
     ):
         assert expected in html, expected
 
