@@ -71,6 +71,10 @@ def dollars(amount: int) -> str:
     return "1 dollar" if amount == 1 else f"{amount} dollars"
 
 
+def with_article(noun: str) -> str:
+    return f"{'An' if noun[0] in 'aeiou' else 'A'} {noun}"
+
+
 def person(rng: Random) -> Person:
     if rng.random() < 0.5:
         return Person(rng.choice(WOMEN), "she", "her")

@@ -32,23 +32,31 @@ class Result:
 
 
 def evaluate(
-    generator: Generator, problems: list[StarterProblem], *, samples: int, seed: int = 0
+    generator: Generator,
+    problems: list[StarterProblem],
+    *,
+    samples: int,
+    sampling: Sampling | None = None,
+    seed: int = 0,
 ) -> list[Result]:
-    """Sample every problem `samples` times at the default Sampling."""
-    drawn = generator.sample([p.problem for p in problems], n=samples, sampling=Sampling(), seed=seed)
+    """Sample every problem `samples` times, at the default Sampling unless told otherwise."""
+    texts = [p.problem for p in problems]
+    drawn = generator.sample(texts, n=samples, sampling=sampling or Sampling(), seed=seed)
     return [Result(p, sample) for p, found in zip(problems, drawn, strict=True) for sample in found]
 
 
 def summary(results: list[Result]) -> dict[str, float | dict[str, float]]:
-    """Shares in [0, 1] over all samples and by kind, and the mean length in tokens."""
+    """Shares in [0, 1] over all samples and by kind, the mean length in tokens, and the share of distinct texts."""
     kinds: dict[str, list[bool]] = defaultdict(list)
     for result in results:
         kinds[result.problem.kind].append(result.right)
+    texts = {(result.problem.problem, result.sample.text) for result in results}
     return {
         "right": _mean([result.right for result in results]),
         "reached_an_answer": _mean([result.sample.answer is not None for result in results]),
         "truncated": _mean([result.sample.truncated for result in results]),
         "tokens": _mean([result.sample.n_tokens for result in results]),
+        "distinct": round(len(texts) / len(results), 3),
         "right_by_kind": {kind: _mean(kinds[kind]) for kind in sorted(kinds)},
     }
 
@@ -63,12 +71,15 @@ def main() -> None:
     parser.add_argument("--adapter", type=Path, default=ADAPTER_DIR)
     parser.add_argument("--problems", type=int, default=100)
     parser.add_argument("--samples", type=int, default=4)
+    parser.add_argument("--temperature", type=float, default=Sampling.temperature)
     parser.add_argument("--slips", type=int, default=5, help="how many wrong solutions to print")
     arguments = parser.parse_args()
     generator = TransformersGenerator.load(ensure_default_model(arguments.base), arguments.adapter)
     problems = make_problems(arguments.problems, HELD_OUT_SEED)
     began = time.monotonic()
-    results = evaluate(generator, problems, samples=arguments.samples)
+    results = evaluate(
+        generator, problems, samples=arguments.samples, sampling=Sampling(temperature=arguments.temperature)
+    )
     seconds = time.monotonic() - began
     for slip in [result for result in results if not result.right][: arguments.slips]:
         print(f"--- {slip.problem.problem}\n{slip.sample.text}\n(right: {slip.problem.answer})\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from prm_backend.generators.starter.draft import Draft, dollars, person, two_people
+from prm_backend.generators.starter.draft import Draft, dollars, person, two_people, with_article
 
 GOODS = [
     ("notebooks", "notebook"),
@@ -52,8 +52,8 @@ def change(rng: Random) -> Draft:
         [
             f"{who.name} buys {a} {goods} at {p} dollars each and a {thing} for {dollars(extra)}. "
             f"{who.she.capitalize()} pays with {paid} dollars. How much change does {who.she} get?",
-            f"A {one} costs {p} dollars and a {thing} costs {dollars(extra)}. {who.name} takes {a} {goods} and "
-            f"one {thing} and pays with {paid} dollars. How many dollars does {who.she} get back?",
+            f"{with_article(one)} costs {p} dollars and a {thing} costs {dollars(extra)}. {who.name} takes {a} "
+            f"{goods} and one {thing} and pays with {paid} dollars. How many dollars does {who.she} get back?",
         ]
     )
     steps = [
