@@ -13,10 +13,18 @@ from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse_lazy
+from django_htmx.middleware import HtmxDetails
 
 from annotate.models import LoginAttempt, Person
 
 View = Callable[..., HttpResponseBase]
+
+
+class PersonRequest(HttpRequest):
+    """A request as pages get it: the middleware has let only people who are logged in through."""
+
+    user: Person
+    htmx: HtmxDetails
 
 
 def manager_required(view: View) -> View:

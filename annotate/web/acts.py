@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from annotate.errors import PlumblineError
+from annotate.web.access import PersonRequest
 
 
-def act(request: HttpRequest, do: Callable[[], str], *, back_to: str) -> HttpResponse:
+def act(request: PersonRequest, do: Callable[[], str], *, back_to: str) -> HttpResponse:
     """Call `do`, tell what it says, and redirect to the form's `next` within this site, else to `back_to`.
 
     htmx follows the redirect and receives the page's live fragment; without it the browser shows the page.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 
+from annotate.web.access import PersonRequest
 
-def home(request: HttpRequest) -> HttpResponse:
+
+def home(request: PersonRequest) -> HttpResponse:
     """Managers to the progress page, annotators to the next solution."""
     if request.user.is_manager:
         return redirect("progress")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
+from annotate.web.access import PersonRequest
 
-def live_page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+
+def live_page(request: PersonRequest, template: str, context: dict[str, Any]) -> HttpResponse:
     """Render a page, or for htmx only its `live` partial; 204, which htmx leaves alone, where it would be the same.
 
     The template shows `{{ figures }}`, its own partial of that name, already rendered, and in the address it asks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.errors import PlumblineError
 from annotate.loop import people as verbs
 from annotate.models import ROLES, Person
+from annotate.web.access import PersonRequest
 
 from .access import manager_required
 from .acts import act
@@ -17,13 +18,13 @@ from .acts import act
 
 @manager_required
 @require_safe
-def people(request: HttpRequest) -> HttpResponse:
+def people(request: PersonRequest) -> HttpResponse:
     return _page(request)
 
 
 @manager_required
 @require_POST
-def add(request: HttpRequest) -> HttpResponse:
+def add(request: PersonRequest) -> HttpResponse:
     username, role = request.POST.get("username", ""), request.POST.get("role", "")
     try:
         access = verbs.add_person(username=username, role=role)
@@ -34,13 +35,13 @@ def add(request: HttpRequest) -> HttpResponse:
 
 @manager_required
 @require_POST
-def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
+def reset_password(request: PersonRequest, pk: int) -> HttpResponse:
     return _password(request, verbs.reset_password(person=get_object_or_404(Person, pk=pk)))
 
 
 @manager_required
 @require_POST
-def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
+def deactivate(request: PersonRequest, pk: int) -> HttpResponse:
     person = get_object_or_404(Person, pk=pk)
 
     def do() -> str:
@@ -52,7 +53,7 @@ def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
 
 @manager_required
 @require_POST
-def reactivate(request: HttpRequest, pk: int) -> HttpResponse:
+def reactivate(request: PersonRequest, pk: int) -> HttpResponse:
     person = get_object_or_404(Person, pk=pk)
 
     def do() -> str:
@@ -62,12 +63,12 @@ def reactivate(request: HttpRequest, pk: int) -> HttpResponse:
     return act(request, do, back_to="people")
 
 
-def _page(request: HttpRequest, **form: str) -> HttpResponse:
+def _page(request: PersonRequest, **form: str) -> HttpResponse:
     context = {"people": Person.objects.with_work(), "roles": ROLES, "form": form}
     return render(request, "people/people.html", context, status=400 if form else 200)
 
 
 @never_cache
-def _password(request: HttpRequest, access: verbs.Access, new: bool = False) -> HttpResponse:
+def _password(request: PersonRequest, access: verbs.Access, new: bool = False) -> HttpResponse:
     """Shown in the answer itself and kept nowhere, so it is seen once."""
     return render(request, "people/shown_once.html", {"access": access, "new": new})

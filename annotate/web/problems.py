@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotate.models import Problem
+from annotate.web.access import PersonRequest
 
 from .access import manager_required
 
@@ -16,7 +17,7 @@ PAGE = 50
 
 @manager_required
 @require_safe
-def problems(request: HttpRequest) -> HttpResponse:
+def problems(request: PersonRequest) -> HttpResponse:
     """A page by keyset: `?before=` an id, so page 2,000 costs what page 1 does."""
     before = request.GET.get("before", "")
     newest = Problem.objects.order_by("-pk")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.loop import rounds
 from annotate.loop.snapshot import label_lines
 from annotate.models import Label, Queue, QueueItem
+from annotate.web.access import PersonRequest
 from prm_backend.types import Arm
 
 from .access import manager_required
@@ -24,7 +25,7 @@ _ARMS = {arm.value: arm.value.replace("_", " ") for arm in Arm}
 
 @manager_required
 @require_safe
-def queues(request: HttpRequest) -> HttpResponse:
+def queues(request: PersonRequest) -> HttpResponse:
     arms: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in QueueItem.objects.by_arm():
         arms[row["queue_id"]].append(row | {"name": _ARMS[row["arm"]]})
@@ -40,7 +41,7 @@ def queues(request: HttpRequest) -> HttpResponse:
 
 @manager_required
 @require_POST
-def pause(request: HttpRequest, pk: int) -> HttpResponse:
+def pause(request: PersonRequest, pk: int) -> HttpResponse:
     queue = get_object_or_404(Queue, pk=pk)
 
     def do() -> str:
@@ -52,7 +53,7 @@ def pause(request: HttpRequest, pk: int) -> HttpResponse:
 
 @manager_required
 @require_POST
-def resume(request: HttpRequest, pk: int) -> HttpResponse:
+def resume(request: PersonRequest, pk: int) -> HttpResponse:
     queue = get_object_or_404(Queue, pk=pk)
 
     def do() -> str:
@@ -64,7 +65,7 @@ def resume(request: HttpRequest, pk: int) -> HttpResponse:
 
 @manager_required
 @require_safe
-def export(request: HttpRequest) -> StreamingHttpResponse:
+def export(request: PersonRequest) -> StreamingHttpResponse:
     """Every submitted label as PRM800K JSONL, streamed as it is read."""
     lines = label_lines(labels=Label.objects.all())
     response = StreamingHttpResponse(lines, content_type="application/jsonl; charset=utf-8")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotate.errors import PlumblineError
 from annotate.loop import uploads
 from annotate.models import Job, JobStatus
+from annotate.web.access import PersonRequest
 
 from .access import manager_required
 from .live import live_page
@@ -19,7 +20,7 @@ SHOWN = 10
 
 @manager_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def upload(request: HttpRequest) -> HttpResponse:
+def upload(request: PersonRequest) -> HttpResponse:
     if request.method == "POST":
         return _receive(request)
     imports = list(Job.objects.filter(kind=uploads.KIND).select_related("requested_by")[:SHOWN])
@@ -32,7 +33,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     return live_page(request, "problems/upload.html", context)
 
 
-def _receive(request: HttpRequest) -> HttpResponse:
+def _receive(request: PersonRequest) -> HttpResponse:
     files = request.FILES.getlist("file")
     if not files:
         messages.error(request, "Choose a file first.")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.loop import promote as verbs
 from annotate.models import PRMVersion
+from annotate.web.access import PersonRequest
 
 from . import report
 from .access import manager_required
@@ -18,7 +19,7 @@ from .acts import act
 
 @manager_required
 @require_safe
-def versions(request: HttpRequest) -> HttpResponse:
+def versions(request: PersonRequest) -> HttpResponse:
     context = {
         "versions": PRMVersion.objects.select_related("decided_by")[:200],
         "previous": PRMVersion.objects.previous(),
@@ -28,7 +29,7 @@ def versions(request: HttpRequest) -> HttpResponse:
 
 @manager_required
 @require_safe
-def version(request: HttpRequest, number: int) -> HttpResponse:
+def version(request: PersonRequest, number: int) -> HttpResponse:
     one = get_object_or_404(PRMVersion.objects.select_related("snapshot", "decided_by"), number=number)
     context: dict[str, Any] = {
         "version": one,
@@ -44,7 +45,7 @@ def version(request: HttpRequest, number: int) -> HttpResponse:
 
 @manager_required
 @require_POST
-def promote(request: HttpRequest, number: int) -> HttpResponse:
+def promote(request: PersonRequest, number: int) -> HttpResponse:
     one = get_object_or_404(PRMVersion, number=number)
 
     def do() -> str:
@@ -56,7 +57,7 @@ def promote(request: HttpRequest, number: int) -> HttpResponse:
 
 @manager_required
 @require_POST
-def reject(request: HttpRequest, number: int) -> HttpResponse:
+def reject(request: PersonRequest, number: int) -> HttpResponse:
     one = get_object_or_404(PRMVersion, number=number)
 
     def do() -> str:
@@ -68,12 +69,12 @@ def reject(request: HttpRequest, number: int) -> HttpResponse:
 
 @manager_required
 @require_POST
-def roll_back(request: HttpRequest) -> HttpResponse:
+def roll_back(request: PersonRequest) -> HttpResponse:
     def do() -> str:
         return f"{verbs.roll_back(by=request.user, reason=_reason(request))} serves again."
 
     return act(request, do, back_to="progress")
 
 
-def _reason(request: HttpRequest) -> str:
+def _reason(request: PersonRequest) -> str:
     return request.POST.get("reason", "").strip()[:500]

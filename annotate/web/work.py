@@ -6,13 +6,14 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotate.models import StepRating
 from annotate.models.label import LabelQuerySet
+from annotate.web.access import PersonRequest
 
 from .access import annotator_required
 from .labelling import parts
@@ -23,7 +24,7 @@ _RATED = Q(ratings__rating__isnull=False)
 
 @annotator_required
 @require_safe
-def mine(request: HttpRequest) -> HttpResponse:
+def mine(request: PersonRequest) -> HttpResponse:
     labels = request.user.labels.submitted()
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     recent = (
@@ -36,7 +37,7 @@ def mine(request: HttpRequest) -> HttpResponse:
 
 @annotator_required
 @require_safe
-def label(request: HttpRequest, pk: int) -> HttpResponse:
+def label(request: PersonRequest, pk: int) -> HttpResponse:
     """One of the person's own submitted labels as they gave it."""
     found = get_object_or_404(request.user.labels.submitted(), pk=pk)
     given = {row.step_index: row for row in found.ratings.all() if row.source == StepRating.Source.MODEL}
