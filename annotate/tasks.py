@@ -6,22 +6,29 @@ Batches are bounded, so that progress shows, stages take turns in one worker and
 
 from __future__ import annotations
 
-from celery import shared_task
+from pathlib import Path
 
-from annotate.loop import presence  # noqa: F401  connects the worker's sign of life
+from celery import shared_task
+from django.conf import settings
+
 from annotate.loop import bootstrap as bootstrap_stage
 from annotate.loop import enqueue as enqueue_stage
 from annotate.loop import generate as generate_stage
 from annotate.loop import grade as grade_stage
+from annotate.loop import (
+    presence,  # noqa: F401  connects the worker's sign of life
+    uploads,
+    waiting,
+)
 from annotate.loop import promote as promote_stage
 from annotate.loop import retrain as retrain_stage
 from annotate.loop import score as score_stage
 from annotate.loop import snapshot as snapshot_stage
-from annotate.loop import uploads, waiting
 from annotate.loop.checkpoints import fetch
 from annotate.loop.jobs import working
 from annotate.models import PRMVersion, RoundProblem, Snapshot, Solution
 from prm_backend import runtime
+from prm_backend.types import StepScorer
 
 GENERATE_BATCH = 8  # problems, each with all its samples
 GRADE_BATCH = 200  # solutions
@@ -77,7 +84,7 @@ def score(job_id: int) -> None:
             score_stage.score(
                 solutions=list(solutions.prefetch_related("steps")[:SCORE_BATCH]),
                 prm=prm,
-                scorer=runtime.prm(fetch(prm.checkpoint)),
+                scorer=_scorer(prm),
                 progress=work.progress,
             )
     waiting.call("score", "enqueue")
@@ -112,7 +119,7 @@ def retrain(job_id: int) -> None:
             candidate = retrain_stage.retrain(
                 snapshot=Snapshot.objects.get(pk=work.job.payload["snapshot"]),
                 trainer=runtime.train,
-                serving=(prm, runtime.prm(fetch(prm.checkpoint))) if prm else None,
+                serving=(prm, _scorer(prm)) if prm else None,
                 progress=work.progress,
             )
             work.message = f"{candidate} is trained" if candidate else "nothing new since the last training"
@@ -139,3 +146,9 @@ def sweep() -> None:
 def retrain_if_due() -> None:
     """By schedule: on whatever labels there are. Where nothing is new, the snapshot stage finds that out."""
     retrain_stage.request_retrain()
+
+
+def _scorer(prm: PRMVersion) -> StepScorer:
+    """The version's model. Its base may lie elsewhere on this host than where it was trained."""
+    moved = Path(prm.base).is_absolute() and not Path(prm.base).is_dir()
+    return runtime.prm(fetch(prm.checkpoint), base=settings.PRM_BASE if moved else None)

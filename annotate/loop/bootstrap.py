@@ -46,7 +46,7 @@ def decided_solutions() -> SolutionQuerySet:
 def bootstrap_state() -> BootstrapState:
     """Due while there is no PRM, once there are enough graded solutions of both kinds, or no more will come."""
     if PRMVersion.objects.exists():
-        return BootstrapState(0, 0, "nothing: there is a PRM")
+        return BootstrapState(0, 0, "its promotion")
     counts = decided_solutions().aggregate(
         correct=Count("pk", filter=Q(outcome=Outcome.CORRECT)),
         wrong=Count("pk", filter=Q(outcome=Outcome.WRONG)),

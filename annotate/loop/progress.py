@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db.models import Count, QuerySet, Value
 
+from annotate.loop.bootstrap import bootstrap_state
 from annotate.models import (
     Job,
     Label,
@@ -83,7 +84,7 @@ def summary() -> str:
     words = [
         f"{getattr(counts, stage)} to {stage}" for stage in ("generate", "grade", "score", "enqueue", "label")
     ]
-    prm = f"PRM {counts.serving}" if counts.serving else "no PRM yet"
+    prm = f"PRM {counts.serving}" if counts.serving else _without_a_prm()
     parts = [", ".join(words), f"{counts.labelled} labels", prm]
     parts += [str(job) + (f": {job.message}" if job.message else "") for job in Job.objects.active()[:3]]
     parts += [str(state) for state in workers_state() if not state.alive]
@@ -100,6 +101,11 @@ def workers_state() -> list[WorkersState]:
         seen_at = here[0].seen_at if here else None
         states.append(WorkersState(queue, sum(worker.pk in alive for worker in here), seen_at))
     return states
+
+
+def _without_a_prm() -> str:
+    state = bootstrap_state()
+    return f"no PRM yet: it waits for {state.waiting_for}" if state.waiting_for else "no PRM yet"
 
 
 def _counts(waiting: dict[str, QuerySet]) -> dict[str, int]:

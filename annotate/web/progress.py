@@ -7,15 +7,17 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.loop import jobs, rounds
+from annotate.loop.bootstrap import bootstrap_state
 from annotate.loop.progress import loop_counts, workers_state
 from annotate.loop.retrain import request_retrain
 from annotate.models import Job, JobStatus, Label, PRMVersion, Problem, Queue, Round
+from annotate.web.access import PersonRequest
 from prm_backend.config import SelectionConfig
 
 from .access import manager_required
@@ -37,7 +39,7 @@ class RoundForm(forms.Form):
 
 @manager_required
 @require_safe
-def progress(request: HttpRequest) -> HttpResponse:
+def progress(request: PersonRequest) -> HttpResponse:
     context = _figures()
     if not request.htmx:
         context |= {"form": RoundForm(), "usable": Problem.objects.usable().count()}
@@ -46,7 +48,7 @@ def progress(request: HttpRequest) -> HttpResponse:
 
 @manager_required
 @require_POST
-def start_round(request: HttpRequest) -> HttpResponse:
+def start_round(request: PersonRequest) -> HttpResponse:
     form = RoundForm(request.POST)
     if not form.is_valid():
         for name, errors in form.errors.items():
@@ -68,7 +70,7 @@ def start_round(request: HttpRequest) -> HttpResponse:
 
 @manager_required
 @require_POST
-def retrain(request: HttpRequest) -> HttpResponse:
+def retrain(request: PersonRequest) -> HttpResponse:
     def do() -> str:
         job = request_retrain(by=request.user)
         waits = job.status == JobStatus.QUEUED
@@ -79,7 +81,7 @@ def retrain(request: HttpRequest) -> HttpResponse:
 
 @manager_required
 @require_POST
-def cancel_job(request: HttpRequest, pk: int) -> HttpResponse:
+def cancel_job(request: PersonRequest, pk: int) -> HttpResponse:
     def do() -> str:
         jobs.cancel(job := get_object_or_404(Job, pk=pk), by=request.user)
         return f"The {job.kind.replace('_', ' ')} job will stop."
@@ -89,7 +91,7 @@ def cancel_job(request: HttpRequest, pk: int) -> HttpResponse:
 
 @manager_required
 @require_POST
-def retry_job(request: HttpRequest, pk: int) -> HttpResponse:
+def retry_job(request: PersonRequest, pk: int) -> HttpResponse:
     def do() -> str:
         again = jobs.retry(get_object_or_404(Job, pk=pk), by=request.user)
         return f"The {again.kind.replace('_', ' ')} job is tried again."
@@ -106,6 +108,7 @@ def _figures() -> dict[str, Any]:
     active = list(Job.objects.active().select_related("requested_by")[:JOBS])
     return {
         "counts": counts,
+        "first_prm": None if counts.serving else bootstrap_state(),
         "workers": workers_state(),
         "rounds": list(Round.objects.with_progress()[:ROUNDS]),
         "jobs": active,
