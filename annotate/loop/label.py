@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -135,7 +135,7 @@ def submit(
 def heartbeat(*, person: Person, item: int) -> datetime:
     """Keep the lease alive, or take it again if it ran out and nobody else has it; returns when it ends."""
     with transaction.atomic():
-        return _extend(_open_draft(person, item).label)
+        return _open_draft(person, item).extend_lease()
 
 
 def release(*, person: Person, item: int, token: uuid.UUID | None = None) -> bool:
@@ -178,7 +178,7 @@ def _take(person: Person) -> QueueItem | None:
                     break
             else:
                 return None
-    return mine.select_related("solution__problem", "solution__round").get()
+    return mine.select_related("queue", "solution__problem", "solution__round").get()
 
 
 def _take_first(person: Person, items: QuerySet[QueueItem]) -> bool:
@@ -190,13 +190,15 @@ def _take_first(person: Person, items: QuerySet[QueueItem]) -> bool:
 def _begin(person: Person, item: QueueItem) -> Work:
     """The person's draft on the item, begun now with its question frozen if there is none yet."""
     label = Label.objects.drafts().filter(annotator=person, solution=item.solution).first()
+    rows: dict[int, StepRating] = {}
     if label is None:
         label = _new_draft(person, item)
-        return look(label, item, {})
-    if label.queue_item_id != item.pk:  # the same solution, begun in another queue
-        label.queue_item = item
-        label.save(update_fields=("queue_item",))
-    return look(label, item, {r.step_index: r for r in label.ratings.all()})
+    else:
+        rows = {row.step_index: row for row in label.ratings.all()}
+        if label.queue_item_id != item.pk:  # the same solution, begun in another queue
+            label.queue_item = item
+            label.save(update_fields=("queue_item",))
+    return replace(look(label, item, rows), paused=item.queue.paused_at is not None)
 
 
 def _new_draft(person: Person, item: QueueItem) -> Label:
@@ -268,20 +270,19 @@ class _Draft:
             self.label.save(update_fields=("total_time",))
         half_gone = timezone.now() + timedelta(seconds=settings.LEASE_SECONDS / 2)
         if self.item.lease_expires_at is None or self.item.lease_expires_at < half_gone:
-            self.item.lease_expires_at = _extend(self.label)
+            self.item.lease_expires_at = self.extend_lease()
         return self.look().since(before)
 
-
-def _extend(label: Label) -> datetime:
-    """Extend the lease; or lease the item anew, unless the person holds another (one lease a person)."""
-    person, item, until = label.annotator_id, label.queue_item_id, _lease_end()
-    held = QueueItem.objects.filter(pk=item, leased_by=person)
-    if not held.update(lease_expires_at=until):
-        another = QueueItem.objects.open().filter(leased_by=person)
-        QueueItem.objects.filter(~Exists(another), pk=item).update(
-            leased_by=person, lease_token=uuid.uuid4(), lease_expires_at=until
-        )
-    return until
+    def extend_lease(self) -> datetime:
+        """Extend the lease; or lease the item anew, unless the person holds another (one lease a person)."""
+        this, until = QueueItem.objects.filter(pk=self.item.pk), _lease_end()
+        person = self.label.annotator_id
+        if not this.filter(leased_by=person).update(lease_expires_at=until):
+            another = QueueItem.objects.open().filter(leased_by=person)
+            this.filter(~Exists(another)).update(
+                leased_by=person, lease_token=uuid.uuid4(), lease_expires_at=until
+            )
+        return until
 
 
 def _bounded(label: Label, active_ms: int) -> int:

@@ -35,7 +35,8 @@ class Work:
     """A solution under rating: `item` names it in every verb of annotate.loop.label.
 
     `guess` is the current guess of the final answer (PRM800K shows labellers that, never the reference solution).
-    `changed` lists the indexes of steps that look different since the verb before; `active_ms` is active time so far.
+    `changed` lists the indexes of steps that look different since the verb before; `active_ms` is active time so far;
+    `paused` says, when the item is claimed, whether its queue is.
     """
 
     item: int
@@ -47,6 +48,7 @@ class Work:
     steps: tuple[WorkStep, ...]
     active_ms: int
     changed: tuple[int, ...] = ()
+    paused: bool = False
 
     @cached_property
     def first_error(self) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -24,30 +24,28 @@ from annotate.errors import AlreadySubmitted, InvalidRating, PlumblineError
 from annotate.loop import label as verbs
 from annotate.loop import progress
 from annotate.loop.work import Work
-from annotate.models import Queue, QueueItem
+from annotate.models import QueueItem
 from prm_backend.text.steps import ANSWER_HEADER
 
-from .access import annotator_required
-
-View = Callable[..., HttpResponse]
+from .access import PersonRequest, View, annotator_required
 
 
 @annotator_required
 @never_cache
 @require_GET
-def label(request: HttpRequest) -> HttpResponse:
+def label(request: PersonRequest) -> HttpResponse:
     """The person's work: claimed by looking at it, which gives the same item as long as it is theirs."""
     return _show(request, verbs.claim(person=request.user))
 
 
-def _act(view: View) -> View:
+def _act(view: Callable[[PersonRequest, int], HttpResponse]) -> View:
     """An action of an annotator; what a verb refuses is shown with the person's current work."""
 
     @annotator_required
     @never_cache
     @require_POST
     @wraps(view)
-    def guarded(request: HttpRequest, item: int) -> HttpResponse:
+    def guarded(request: PersonRequest, item: int) -> HttpResponse:
         try:
             return view(request, item)
         except AlreadySubmitted as error:  # a second Enter, or another tab: there is nothing to mend
@@ -59,7 +57,7 @@ def _act(view: View) -> View:
 
 
 @_act
-def rate(request: HttpRequest, item: int) -> HttpResponse:
+def rate(request: PersonRequest, item: int) -> HttpResponse:
     index, rating = _step_and_value(request, "rating")
     work = verbs.rate(
         person=request.user, item=item, step_index=index, rating=rating, active_ms=_active_ms(request)
@@ -68,7 +66,7 @@ def rate(request: HttpRequest, item: int) -> HttpResponse:
 
 
 @_act
-def flag(request: HttpRequest, item: int) -> HttpResponse:
+def flag(request: PersonRequest, item: int) -> HttpResponse:
     index, unsure = _step_and_value(request, "unsure")
     work = verbs.flag(
         person=request.user, item=item, step_index=index, unsure=bool(unsure), active_ms=_active_ms(request)
@@ -77,13 +75,13 @@ def flag(request: HttpRequest, item: int) -> HttpResponse:
 
 
 @_act
-def undo(request: HttpRequest, item: int) -> HttpResponse:
+def undo(request: PersonRequest, item: int) -> HttpResponse:
     work = verbs.undo(person=request.user, item=item, active_ms=_active_ms(request))
     return _show_changes(request, work, min(work.changed, default=None))
 
 
 @_act
-def submit(request: HttpRequest, item: int) -> HttpResponse:
+def submit(request: PersonRequest, item: int) -> HttpResponse:
     """Submit, and answer with the next item."""
     verbs.submit(
         person=request.user,
@@ -96,13 +94,13 @@ def submit(request: HttpRequest, item: int) -> HttpResponse:
 
 
 @_act
-def heartbeat(request: HttpRequest, item: int) -> HttpResponse:
+def heartbeat(request: PersonRequest, item: int) -> HttpResponse:
     verbs.heartbeat(person=request.user, item=item)
     return HttpResponse(status=204)
 
 
 @_act
-def release(request: HttpRequest, item: int) -> HttpResponse:
+def release(request: PersonRequest, item: int) -> HttpResponse:
     """Sent by the page that is left; nobody reads the answer."""
     try:
         token = uuid.UUID(request.POST.get("token", ""))
@@ -112,7 +110,7 @@ def release(request: HttpRequest, item: int) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def _show(request: HttpRequest, work: Work | None, *, notice: str = "", status: int = 200) -> HttpResponse:
+def _show(request: PersonRequest, work: Work | None, *, notice: str = "", status: int = 200) -> HttpResponse:
     """The whole page, or for label.js the part of it that a new item replaces."""
     context: dict[str, Any] = {"work": work, "notice": notice, "lease_seconds": settings.LEASE_SECONDS}
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -120,7 +118,6 @@ def _show(request: HttpRequest, work: Work | None, *, notice: str = "", status: 
     if work is None:
         context |= _why_nothing()
     else:
-        context["paused"] = Queue.objects.filter(items=work.item, paused_at__isnull=False).exists()
         context["rows"] = _rows(work)
         context["now"] = _now(work)
     template = "label/label.html#fragment" if request.htmx else "label/label.html"
@@ -129,7 +126,7 @@ def _show(request: HttpRequest, work: Work | None, *, notice: str = "", status: 
     return response
 
 
-def _show_changes(request: HttpRequest, work: Work, index: int | None) -> HttpResponse:
+def _show_changes(request: PersonRequest, work: Work, index: int | None) -> HttpResponse:
     """What a rating changed: the steps that look different, and the bar; or back to the page, at the step."""
     number = "" if index is None else f"#step-{index + 1}"
     if not request.htmx:
@@ -142,7 +139,7 @@ def _show_changes(request: HttpRequest, work: Work, index: int | None) -> HttpRe
     return response
 
 
-def _refuse(request: HttpRequest, error: PlumblineError, notice: str) -> HttpResponse:
+def _refuse(request: PersonRequest, error: PlumblineError, notice: str) -> HttpResponse:
     if request.htmx:
         return _show(request, verbs.claim(person=request.user), notice=notice, status=error.status)
     if notice:
@@ -178,7 +175,7 @@ def _why_nothing() -> dict[str, Any]:
     }
 
 
-def _step_and_value(request: HttpRequest, name: str) -> tuple[int, int]:
+def _step_and_value(request: PersonRequest, name: str) -> tuple[int, int]:
     """The pressed button's value, "index:value"."""
     index, _, value = request.POST.get(name, "").partition(":")
     try:
@@ -187,7 +184,7 @@ def _step_and_value(request: HttpRequest, name: str) -> tuple[int, int]:
         raise InvalidRating(f"{name} must be a step's index and a value, like 0:1.") from None
 
 
-def _active_ms(request: HttpRequest) -> int:
+def _active_ms(request: PersonRequest) -> int:
     try:
         return int(request.POST.get("active_ms", ""))
     except ValueError:

@@ -121,8 +121,8 @@ def _enclosed(text: str, opening: re.Match[str]) -> tuple[str, int] | None:
         end += len(closing)
         return (text[opening.start() : end], end) if end >= start + len(closing) else None
     if opening[0].startswith("\\boxed"):
-        end = _after_group(text, start, limit)
-        return None if end is None else (text[opening.start() : end], end)
+        after = _after_group(text, start, limit)
+        return None if after is None else (text[opening.start() : after], after)
     if opening[0] == "$":
         closer = _DOLLAR.search(text, start, limit)
         if closer is None or not _is_inline(
