@@ -61,6 +61,7 @@ _MATH_MARKS = re.compile(r"\\?\$|(?<!\\)\\[()\[\]]|[€£¥]")
 _TEXT = re.compile(
     r"\\(?:textbf|textit|textrm|textsf|textup|textnormal|mbox|mathrm|mathbf|mathsf|mathit|bf|rm|operatorname)\s*(?=\{)"
 )
+_FUNCTIONS = "sqrt|arcsin|arccos|arctan|sin|cos|tan|sec|csc|cot|log|ln|exp"
 _SYNONYMS = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
@@ -75,8 +76,8 @@ _SYNONYMS = [
         (r"\\lbrace(?![a-zA-Z])", r"\\{"),
         (r"\\rbrace(?![a-zA-Z])", r"\\}"),
         (r"\\(?:l|r)vert(?![a-zA-Z])", "|"),
-        (r"\\begin\{[bvBV]?matrix\}|\\begin\{smallmatrix\}", r"\\begin{pmatrix}"),
-        (r"\\end\{[bvBV]?matrix\}|\\end\{smallmatrix\}", r"\\end{pmatrix}"),
+        (r"\\begin\{[bB]?matrix\}|\\begin\{smallmatrix\}", r"\\begin{pmatrix}"),
+        (r"\\end\{[bB]?matrix\}|\\end\{smallmatrix\}", r"\\end{pmatrix}"),
         (r"\{,\}", ","),
         (r"\*\*", "^"),
         (r"\^\s*\{?\s*\\circ\s*\}?|\\degree(?![a-zA-Z])", r"^{\\circ}"),
@@ -86,10 +87,9 @@ _SYNONYMS = [
         (r"\\sqrt\s*([\da-zA-Z])", r"\\sqrt{\1}"),
         (r"\^\s*(-?\d{2,}|-\d)", r"^{\1}"),
         (r"(?<![\\a-zA-Z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}"),
-        (
-            r"(?<![\\a-zA-Z])(pi|infty|sqrt|sin|cos|tan|sec|csc|cot|log|ln|exp|arcsin|arccos|arctan)(?![a-zA-Z])",
-            r"\\\1 ",
-        ),
+        (r"(?<![\\a-zA-Z])(pi|infty)(?![a-zA-Z])", r"\\\1 "),
+        # Followed by what they are applied to: "5 sec" is a time.
+        (rf"(?<![\\a-zA-Z])({_FUNCTIONS})(?=\s*[\^({{\\\d]|\s+[a-z]\b)", r"\\\1 "),
         (r"(?<![\\a-zA-Z])(?:infinity|oo)(?![a-zA-Z])", r"\\infty "),
         (r"\s+", " "),
     ]

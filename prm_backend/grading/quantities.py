@@ -26,7 +26,7 @@ _NUMBER = re.compile(
     rf"""(?P<sign>[+-]?)\s*(?:
       \\frac\s*\{{\s*(?P<top>-?\s*{_DECIMAL})\s*\}}\s*\{{\s*(?P<bottom>-?\s*{_DECIMAL})\s*\}}
     | (?P<whole>\d+)\s*(?:\\frac\s*\{{\s*(?P<mixed_top>\d+)\s*\}}\s*\{{\s*(?P<mixed_bottom>\d+)\s*\}}
-                        |(?:\s|\s*\+\s*|-)(?P<mixed_top2>\d+)\s*/\s*(?P<mixed_bottom2>\d+))
+                        |(?:\s|\s*\+\s*)(?P<mixed_top2>\d+)\s*/\s*(?P<mixed_bottom2>\d+))
     | \(?(?P<top2>{_DECIMAL})\)?\s*/\s*\(?(?P<bottom2>{_DECIMAL})\)?
     | (?P<repeat_head>{_DIGITS}?\.\d*)\\(?:overline|bar)\s*\{{?\s*(?P<repeat>\d+)\s*\}}?
     | (?P<base>\d{{1,6}})\s*\^\s*\{{?(?P<power>-?\d{{1,3}})\}}?
@@ -43,6 +43,7 @@ _UNIT = re.compile(
     rf"|(?P<degree>\^\{{\\circ\}}\s*[CF]?)){_POWER}\s*"
 )
 _LONGEST_UNIT_WORDS = 6
+_NO_UNITS = {"and", "less", "minus", "more", "or", "over", "plus", "than", "times", "to"}
 
 _SIZES = {
     "length": "mm=1/1000 cm=1/100 m=1 km=1000 in=127/5000 ft=381/1250 yd=1143/1250 mi=201168/125 "
@@ -54,6 +55,7 @@ _SIZES = {
     "volume": "ml=1/1000 l=1 liter=1 litre=1 milliliter=1/1000",
     "money": "dollar=1 usd=1 buck=1 cent=1/100",
     "angle": "degree=1 deg=1",
+    "count": "one=1 dozen=12 hundred=100 thousand=1000 million=1000000 billion=1000000000",
 }
 # A unit's name -> its dimension, and its size in a unit that all of that dimension share.
 _UNITS = {
@@ -119,13 +121,15 @@ def _unit(text: str) -> str | None:
     for word, meant in (("square ", "2"), ("sq ", "2"), ("cubic ", "3"), ("cu ", "3")):
         if words.startswith(word):
             words, power = words.removeprefix(word), meant
-    known = next((name for name in (words, words.removesuffix("s")) if name in _UNITS), None)
+    first = words.partition(" ")[0]
+    names = [words, words.removesuffix("s"), *([first] if _UNITS.get(first, ("",))[0] == "count" else [])]
+    known = next((name for name in names if name in _UNITS), None)
     if known is None:
         # Outside of \text, letters may be variables: "2 ab", "5x". Words of a language are longer.
         is_words = match["macro"] is not None or (
             match["gap"] and all(len(word) >= 3 for word in words.split()[:1])
         )
-        if not is_words or len(words.split()) > _LONGEST_UNIT_WORDS:
+        if not is_words or len(words.split()) > _LONGEST_UNIT_WORDS or _NO_UNITS.intersection(words.split()):
             return None
         known = words.removesuffix("s")
     elif match["macro"] is None and not match["gap"] and len(known) < 2:
@@ -144,6 +148,8 @@ def compare_quantities(answer: Quantity, gold: Quantity) -> tuple[Outcome, str]:
         share, other = (a, g) if answer.percent else (g, a)
         if share / 100 == other:
             return Outcome.UNDECIDED, "a percentage on one side, the share it stands for on the other"
+    if bool(answer.unit) != bool(gold.unit) and _maybe_converted(answer, gold):
+        return Outcome.UNDECIDED, f"equal if {answer.unit or gold.unit} was not the unit asked for"
     for rounded, exact in ((answer, gold), (gold, answer)):
         if rounded.digits is not None and _is_rounded(rounded, exact.value):
             return Outcome.UNDECIDED, "equal up to rounding"
@@ -168,9 +174,19 @@ def _compare_units(answer: Quantity, gold: Quantity) -> tuple[Outcome, str]:
     return (Outcome.CORRECT if equal else Outcome.WRONG), f"in {answer.unit} and in {gold.unit}"
 
 
+def _maybe_converted(answer: Quantity, gold: Quantity) -> bool:
+    """Whether the side without a unit may give the other's quantity in another unit of its dimension."""
+    given, bare = (answer, gold) if answer.unit else (gold, answer)
+    if (found := _size(given.unit)) is None:
+        return False
+    power = given.unit.partition("^")[2] or "1"
+    sizes = (_size(f"{name}^{power}") for name in _UNITS)
+    return any(u and u[0] == found[0] and given.value * found[1] == bare.value * u[1] for u in sizes)
+
+
 def _size(unit: str) -> tuple[str, Fraction] | None:
     name, _, power = unit.partition("^")
     if name not in _UNITS:
         return None
     dimension, size = _UNITS[name]
-    return f"{dimension}^{power}", size ** int(power or 1)
+    return f"{dimension}^{power or 1}", size ** int(power or 1)

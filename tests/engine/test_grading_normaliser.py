@@ -39,6 +39,10 @@ SAME = [
     ("90 minutes", "1.5 hours"),
     ("50 cents", "0.5 dollars"),
     ("90^\\circ", "90"),
+    ("5 sec", "5 seconds"),
+    ("5 dozen", "5"),
+    ("x=1 or x=2", "2, 1"),
+    ("sin(x)", "\\sin (x)"),
     ("90 degrees", "90^\\circ"),
     ("x = 5", "5"),
     ("\\text{Monday}", "monday"),
@@ -68,6 +72,9 @@ OTHER = [
     ("[1,2]", "(1,2)"),
     ("1, 2", "1, 3"),
     ("1, 2", "1, 2, 3"),
+    ("0, 1, 4", "4"),
+    ("x=1, y=2", "x=1, y=3"),
+    ("(2, 4)", "2"),
     ("204_5", "204_6"),
     ("12:00", "1:00"),
     ("50\\%", "60\\%"),
@@ -84,6 +91,13 @@ UNKNOWN = [
     ("x = 5", "y = 5"),
     ("1011_2", "11"),
     ("1:2", "2:4"),
+    ("1000,99", "1000.99"),
+    ("2, 2", "2"),
+    ("2 million dollars", "2,000,000"),
+    ("50 cents", "0.5"),
+    ("3 more than x", "3"),
+    ("2-3/4", "2.75"),
+    ("\\text{two}", "2"),
 ]
 
 
@@ -129,6 +143,12 @@ def test_nothing_makes_it_raise_and_every_text_equals_itself(answer, gold):
     normaliser_opinion(answer, gold)
     if answer.strip():
         assert normaliser_opinion(answer, answer)[0].outcome is Outcome.CORRECT
+
+
+def test_brackets_nested_beyond_reason_are_undecided():
+    opinion, final = normaliser_opinion("(1," * 600 + "1" + ")" * 600, "1")
+    assert opinion.outcome is Outcome.UNDECIDED
+    assert not final
 
 
 @pytest.mark.timeout(60)

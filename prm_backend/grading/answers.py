@@ -1,0 +1,180 @@
+"""What a bare answer is: a number, words, a choice, a list … or an expression nobody here understands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from prm_backend.grading.quantities import Quantity, read_quantity
+
+
+@dataclass(frozen=True)
+class Words:
+    """An answer in words, without case and punctuation. `sure` where it cannot be a product of variables."""
+
+    text: str
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Choice:
+    letter: str
+
+
+@dataclass(frozen=True)
+class Based:
+    """A numeral in a named base; its digits, unread."""
+
+    digits: str
+    base: int
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Numbers between colons: a ratio, or (`time`, minutes such as :05) surely a time of day."""
+
+    parts: tuple[Fraction, ...]
+    time: bool
+
+
+@dataclass(frozen=True)
+class Several:
+    """A list, set, tuple, point or interval: its brackets ("" for none) and its items.
+
+    `decimal_comma` where two numbers may as well be one, written "1000,99".
+    """
+
+    opening: str
+    closing: str
+    items: tuple[Answer, ...]
+    decimal_comma: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Named:
+    """`x = …`, `x \\in …`: a value and the name it is given."""
+
+    name: str
+    value: Answer
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Anything else, by its spelling without blanks."""
+
+    text: str
+
+
+Answer = Quantity | Words | Choice | Based | Ratio | Several | Named | Expression
+
+_CHOICE = re.compile(r"(?:\\text\s*)?[({]*\s*(?:\\text\s*)?[({]*\s*([A-J])\s*[)}]*\s*[.:]?\s*[)}]*")
+_BASED = re.compile(
+    r"([0-9A-Za-z]+(?:\.[0-9A-Za-z]+)?)\s*_\s*\{?\s*(?:\\text\s*\{)?(?:base\s*)?([1-9]\d?)\s*\}{0,2}"
+)
+_RATIO = re.compile(r"-?\d+(?:\.\d+)?(?:\s*:\s*-?\d+(?:\.\d+)?)+")
+_DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
+_MINUTES = re.compile(r"0\d")
+_NAME = re.compile(
+    r"\s*((?:\\?[a-zA-Z]+|\([a-zA-Z](?:\s*,\s*[a-zA-Z])*\)|[a-zA-Z]+\([a-zA-Z]\))(?:\s*_\s*(?:\{\w+\}|\w))?"
+    r"(?:\s*[:,]\s*[a-zA-Z](?:\s*_\s*(?:\{\w+\}|\w))?)*)\s*(?:=|\\in(?![a-zA-Z]))(?!=)\s*(?=\S)"
+)
+_TEXT_MACRO = re.compile(r"\\text\s*\{([^{}]*)\}")
+_WORDS = re.compile(r"[^\W\d_]+(?:[ '\-]+[^\W\d_]+)*")
+_AND = re.compile(r"\s*(?:,\s*)?(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z]))\s*")
+_BRACKETS = {"(": ")]", "[": "])", "\\{": ("\\}",)}
+
+
+def read(text: str) -> Answer:
+    """Read a tidied answer as what it is."""
+    text = _unwrapped(text.strip())
+    if quantity := read_quantity(text):
+        return quantity
+    if text == "\\emptyset":
+        return Several("\\{", "\\}", ())
+    if match := _CHOICE.fullmatch(text):
+        return Choice(match[1])
+    if (match := _BASED.fullmatch(text)) and any(character.isdigit() for character in match[1]):
+        return Based(match[1].upper(), int(match[2]))
+    if _RATIO.fullmatch(text):
+        parts = [part.strip() for part in text.split(":")]
+        return Ratio(tuple(map(Fraction, parts)), time=bool(_MINUTES.fullmatch(parts[-1])))
+    match = _NAME.match(text)
+    if match and text.count("=") + text.count("\\in ") <= 1:
+        return Named(_squeezed(match[1]), read(text[match.end() :]))
+    return _read_several(text) or _read_words(text) or Expression(_squeezed(text))
+
+
+def _unwrapped(text: str) -> str:
+    """The text without braces around the whole of it, and a number out of its `\\text{…}`."""
+    while text.startswith("{") and text.endswith("}") and _closes_at_the_end(text, "{", "}"):
+        text = text[1:-1].strip()
+    whole = _TEXT_MACRO.fullmatch(text)
+    return whole[1].strip() if whole and read_quantity(whole[1].strip()) else text
+
+
+def _read_several(text: str) -> Several | None:
+    opening = next((bracket for bracket in _BRACKETS if text.startswith(bracket)), "")
+    closing = next((end for end in _BRACKETS.get(opening, "") if text.endswith(end)), "") if opening else ""
+    if opening and closing and _closes_at_the_end(text, opening, closing):
+        inner = text[len(opening) : -len(closing)]
+        items = _split(inner)
+        if len(items) < 2 and opening != "\\{":
+            return None
+    else:
+        opening = closing = ""
+        items = _split(_AND.sub(",", text))
+        if len(items) < 2:
+            return None
+    if not all(items) and items != [""]:
+        return None
+    doubtful = bool(_DECIMAL_COMMA.fullmatch(text))
+    return Several(opening, closing, tuple(read(item) for item in items if item), doubtful)
+
+
+def _closes_at_the_end(text: str, opening: str, closing: str) -> bool:
+    """Whether the last bracket closes the first, whichever kinds they are (an interval mixes them)."""
+    depth = 0
+    for i, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0 and i >= len(opening) - 1:
+            return i == len(text) - 1
+    return False
+
+
+def _split(text: str) -> list[str]:
+    """The parts between the commas or semicolons that stand outside of all brackets."""
+    depth, marks = 0, []
+    for i, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0 and character in ",;":
+            marks.append(i)
+    if any(text[i] == ";" for i in marks):
+        marks = [i for i in marks if text[i] == ";"]
+    starts, ends = [0, *(i + 1 for i in marks)], [*marks, len(text)]
+    return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+
+
+def _read_words(text: str) -> Words | None:
+    plain = _TEXT_MACRO.sub(r"\1", text).strip().strip(".!?\"'`")
+    if not _WORDS.fullmatch(plain):
+        return None
+    words = " ".join(re.split(r"[ '\-]+", plain.casefold()))
+    return Words(
+        words.removeprefix("the ").removeprefix("a "), sure="\\text" in text or " " in plain or len(plain) > 3
+    )
+
+
+def _squeezed(text: str) -> str:
+    text = re.sub(r"\s+", "", re.sub(r"\\text\s*\{\s*([^{}]*?)\s*\}", r"\1", text))
+    text = re.sub(r"\\(?:cdot|times)(?![a-zA-Z])|\*", "*", text)
+    return re.sub(r"(?<=[\^_])\{(\w)\}", r"\1", text).rstrip(".")
+
+
+def is_plain(item: Answer) -> bool:
+    """Whether the item is understood whole, so that unequal to another plain item means different from it."""
+    if isinstance(item, Several):
+        return all(is_plain(inner) for inner in item.items)
+    if isinstance(item, Named):
+        return is_plain(item.value)
+    return isinstance(item, Quantity | Choice | Based | Ratio) or (isinstance(item, Words) and item.sure)
