@@ -53,9 +53,9 @@ def label_lines(*, labels: LabelQuerySet) -> Iterator[bytes]:
     """
     rows = labels.submitted().in_export_order().values_list(*_LABEL).iterator(chunk_size=CHUNK)
     while chunk := list(islice(rows, CHUNK)):
-        steps = _steps_by_label([row[0] for row in chunk])
+        ratings = _ratings_by_label([row[0] for row in chunk])
         for row in chunk:
-            yield f"{to_json(_record(row, steps.get(row[0], ())))}\n".encode()
+            yield f"{to_json(_record(row, ratings.get(row[0], [])))}\n".encode()
 
 
 def write_labels(*, labels: LabelQuerySet, stream: BinaryIO) -> int:
@@ -98,16 +98,14 @@ def _copy(lines: Iterable[bytes], write: Callable[[bytes], object]) -> int:
     return count
 
 
-def _steps_by_label(label_ids: list[int]) -> dict[int, tuple[LabelledStep, ...]]:
+def _ratings_by_label(label_ids: list[int]) -> dict[int, list[tuple[Any, ...]]]:
+    """The ratings of each label as plain rows, in order; they become objects one label at a time."""
     ratings = (
         StepRating.objects.filter(label_id__in=label_ids)
         .order_by("label_id", "step_index", "option")  # the human's row, whose option is null, comes last
         .values_list(*_RATING)
     )
-    return {
-        label_id: tuple(_step(options) for _, options in groupby(rows, key=itemgetter(1)))
-        for label_id, rows in groupby(ratings, key=itemgetter(0))
-    }
+    return {label_id: list(rows) for label_id, rows in groupby(ratings, key=itemgetter(0))}
 
 
 def _step(rows: Iterable[tuple[Any, ...]]) -> LabelledStep:
@@ -122,7 +120,7 @@ def _step(rows: Iterable[tuple[Any, ...]]) -> LabelledStep:
     return LabelledStep(tuple(completions) or None, human, chosen)
 
 
-def _record(row: tuple[Any, ...], steps: tuple[LabelledStep, ...]) -> Record:
+def _record(row: tuple[Any, ...], ratings: list[tuple[Any, ...]]) -> Record:
     _, labeler, submitted_at, generation, is_control, is_screening, question, total_time, finish_reason = row
     pre_generated = None
     if "pre_generated_steps" in question:
@@ -141,7 +139,7 @@ def _record(row: tuple[Any, ...], steps: tuple[LabelledStep, ...]) -> Record:
         problem=question["problem"],
         ground_truth_answer=question["ground_truth_answer"],
         pre_generated=pre_generated,
-        steps=steps,
+        steps=tuple(_step(options) for _, options in groupby(ratings, key=itemgetter(1))),
         total_time=total_time,
         finish_reason=FinishReason(finish_reason),
     )
