@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -16,6 +17,7 @@ from math_verify import LatexExtractionConfig, parse, verify
 from math_verify.errors import TimeoutException
 
 from prm_backend.grading.latex import tidy
+from prm_backend.grading.quantities import is_rounded, read_quantity
 from prm_backend.types import GraderOpinion, Outcome
 
 NAME = "math-verify"
@@ -55,7 +57,10 @@ def mathverify_opinion(answer: str, gold: str) -> GraderOpinion:
         equal = verify(
             expected, found, timeout_seconds=None, allow_set_relation_comp=True, raise_on_error=True
         )
-        return _checked(equal, expected, found)
+        opinion = _checked(equal, expected, found)
+        if opinion.outcome is Outcome.WRONG and (_rounds(answer, expected) or _rounds(gold, found)):
+            return _undecided("equal up to rounding")
+        return opinion
     except MemoryError:
         raise
     except (Exception, TimeoutException) as error:  # TimeoutException is a BaseException
@@ -80,7 +85,12 @@ def _parse(answer: str) -> Any:
         parsing_timeout=None,
         raise_on_error=True,
     )
-    return read[0] if read and not isinstance(read[0], str) else None
+    if not read or isinstance(read[0], str):
+        return None
+    symbols: set[Any] = getattr(read[0], "free_symbols", set())
+    if {symbol.name for symbol in symbols} == {"i"}:  # with other variables, i may be one of them
+        return read[0].subs(dict.fromkeys(symbols, sympy.I))
+    return read[0]
 
 
 def _checked(equal: bool, expected: Any, found: Any) -> GraderOpinion:
@@ -97,6 +107,14 @@ def _checked(equal: bool, expected: Any, found: Any) -> GraderOpinion:
     return _undecided("neither shown equal nor different")
 
 
+def _rounds(decimal: str, exact: Any) -> bool:
+    """Whether an answer is a decimal of three digits or more to which a number rounds (3.14 and pi)."""
+    quantity = read_quantity(tidy(decimal))
+    if quantity is None or quantity.digits is None or not (exact.is_number and exact.is_real):
+        return False
+    return is_rounded(quantity, Fraction(str(exact.evalf(30))))
+
+
 def _differ(a: Any, b: Any) -> bool:
     """Whether two expressions, computed, are further apart than a billionth of their size."""
     names = sorted({symbol.name for symbol in a.free_symbols | b.free_symbols})
@@ -109,7 +127,7 @@ def _differ(a: Any, b: Any) -> bool:
         if one.is_finite and other.is_finite:
             if abs(one - other) > (abs(one) + abs(other)) * _BILLIONTH:
                 return True
-        elif one.is_finite != other.is_finite:  # infinite or undefined on one side alone
+        elif one.is_finite != other.is_finite or (one.is_infinite and one != other):
             return True
     return False
 

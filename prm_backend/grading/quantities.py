@@ -151,12 +151,12 @@ def compare_quantities(answer: Quantity, gold: Quantity) -> tuple[Outcome, str]:
     if bool(answer.unit) != bool(gold.unit) and _maybe_converted(answer, gold):
         return Outcome.UNDECIDED, f"equal if {answer.unit or gold.unit} was not the unit asked for"
     for rounded, exact in ((answer, gold), (gold, answer)):
-        if rounded.digits is not None and _is_rounded(rounded, exact.value):
+        if rounded.digits is not None and is_rounded(rounded, exact.value):
             return Outcome.UNDECIDED, "equal up to rounding"
     return Outcome.WRONG, "other numbers"
 
 
-def _is_rounded(rounded: Quantity, exact: Fraction) -> bool:
+def is_rounded(rounded: Quantity, exact: Fraction) -> bool:
     """Whether a decimal with at least three significant digits is what the exact value rounds to."""
     assert rounded.digits is not None
     scale = Fraction(10) ** rounded.digits
