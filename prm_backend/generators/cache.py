@@ -23,7 +23,7 @@ class _BlockLayer(DynamicLayer):
         length = held + key_states.shape[-2]
         if self._buffers is None or length > self._buffers[0].shape[-2]:
             self._buffers = self._room(key_states, length), self._room(value_states, length)
-            if held:
+            if held and self.keys is not None and self.values is not None:
                 self._buffers[0][..., :held, :] = self.keys
                 self._buffers[1][..., :held, :] = self.values
         keys, values = self._buffers

@@ -122,8 +122,8 @@ class TransformersGenerator:
         """Rows of like prompt lengths, as many as the token budget holds, at least one."""
         batch: list[_Row] = []
         for row in sorted(rows, key=lambda row: (len(row.prompt), row.problem), reverse=True):
-            longest = batch[0] if batch else row  # the longest prompt comes first
-            if batch and (len(batch) + 1) * (len(longest.prompt) + longest.limit) > self.batch_tokens:
+            longest = len((batch or [row])[0].prompt)  # the longest prompt comes first
+            if batch and (len(batch) + 1) * (longest + row.limit) > self.batch_tokens:
                 yield batch
                 batch = []
             batch.append(row)
