@@ -953,6 +953,12 @@ class Migration(migrations.Migration):
                 name="export_order",
             ),
         ),
+        migrations.AddIndex(
+            model_name="label",
+            index=models.Index(
+                condition=models.Q(("submitted_at__isnull", True)), fields=["annotator"], name="open_drafts"
+            ),
+        ),
         migrations.AddConstraint(
             model_name="label",
             constraint=models.UniqueConstraint(

@@ -107,6 +107,7 @@ class Label(models.Model):
             models.Index(
                 fields=("submitted_at", "id"), name="export_order", condition=Q(submitted_at__isnull=False)
             ),
+            models.Index(fields=("annotator",), name="open_drafts", condition=Q(submitted_at__isnull=True)),
         )
 
     def __str__(self) -> str:

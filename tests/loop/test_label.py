@@ -10,130 +10,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate.errors import AlreadySubmitted, InvalidFinish, InvalidRating, LeaseLost, NotYourItem
-from annotate.loop.label import claim, flag, heartbeat, rate, release, submit, undo
+from annotate.errors import AlreadySubmitted, InvalidFinish, InvalidRating
+from annotate.loop.label import claim, flag, rate, submit, undo
 from annotate.loop.work import Work
 from annotate.models import Label, Person, QueueItem, StepRating
-from tests.factories import AnnotatorFactory, QueueFactory, QueueItemFactory
+from tests.loop.labelling import STEPS, begin, make_item, rate_all, ratings_of
 
 pytestmark = pytest.mark.django_db
 
-STEPS = ["I add one.", "That makes 5.", "I check it.", "So it is 5.\n\n# Answer\n\n5"]
-
-
-@pytest.fixture
-def ada() -> Person:
-    return AnnotatorFactory.create(username="ada")
-
-
-@pytest.fixture
-def ben() -> Person:
-    return AnnotatorFactory.create(username="ben")
-
-
-def make_item(**more: Any) -> QueueItem:
-    return QueueItemFactory.create(solution__steps=STEPS, **more)
-
-
-def begin(person: Person, **more: Any) -> Work:
-    make_item(**more)
-    work = claim(person=person)
-    assert work is not None
-    return work
-
-
-def rate_all(person: Person, work: Work, *ratings: int) -> Work:
-    for index, rating in enumerate(ratings):
-        work = rate(person=person, item=work.item, step_index=index, rating=rating)
-    return work
-
-
-def expire(item: int) -> None:
-    QueueItem.objects.filter(pk=item).update(lease_expires_at=timezone.now() - timedelta(seconds=1))
-
-
-def ratings_of(label: Label) -> list[tuple[int, int | None]]:
-    return list(label.ratings.values_list("step_index", "rating"))
-
-
-# What is handed out
-
-
-def test_nothing_waits_and_nothing_is_handed_out(ada: Person) -> None:
-    assert claim(person=ada) is None
-
-
-def test_the_highest_priority_comes_first(ada: Person) -> None:
-    make_item(priority=1.0)
-    best = make_item(priority=2.0)
-    assert claim(person=ada).item == best.pk
-
-
-def test_a_claimed_item_is_leased_with_a_token_and_an_end(ada: Person, settings: Any) -> None:
-    work = begin(ada)
-    item = QueueItem.objects.get()
-    assert item.is_held_by(ada)
-    assert (item.lease_token, item.lease_expires_at) == (work.token, work.lease_expires_at)
-    left = item.lease_expires_at - timezone.now()
-    assert timedelta(0) < left <= timedelta(seconds=settings.LEASE_SECONDS)
-
-
-def test_a_second_tab_shows_the_same_item(ada: Person) -> None:
-    make_item()
-    work = begin(ada)
-    assert claim(person=ada).item == work.item
-    assert QueueItem.objects.leased().count() == 1
-
-
-def test_two_people_never_get_the_same_item(ada: Person, ben: Person) -> None:
-    work = begin(ada)
-    assert claim(person=ben) is None
-    other = make_item()
-    assert claim(person=ben).item == other.pk != work.item
-
-
-def test_an_expired_lease_is_free_for_others(ada: Person, ben: Person) -> None:
-    work = begin(ada)
-    expire(work.item)
-    assert claim(person=ben).item == work.item
-
-
-def test_an_expired_lease_nobody_took_is_still_the_persons(ada: Person) -> None:
-    work = begin(ada)
-    make_item(priority=9.0)
-    expire(work.item)
-    assert claim(person=ada).item == work.item
-
-
-def test_what_a_person_began_and_gave_back_comes_first_again_with_its_ratings(ada: Person) -> None:
-    work = rate_all(ada, begin(ada), 1)
-    assert release(person=ada, item=work.item, token=work.token)
-    make_item(priority=9.0)
-    again = claim(person=ada)
-    assert again.item == work.item
-    assert [step.rating for step in again.steps] == [1, None, None, None]
-
-
-def test_a_person_is_never_handed_what_they_have_labelled(ada: Person, ben: Person) -> None:
-    work = rate_all(ada, begin(ada), -1)
-    submit(person=ada, item=work.item)
-    elsewhere = QueueFactory.create(name="again")
-    again = QueueItemFactory.create(queue=elsewhere, solution=QueueItem.objects.get().solution)
-    assert claim(person=ada) is None
-    assert claim(person=ben).item == again.pk
-
-
-def test_a_paused_queue_hands_out_nothing_new_but_lets_work_be_finished(ada: Person, ben: Person) -> None:
-    work = begin(ada)
-    make_item()
-    item = QueueItem.objects.get(pk=work.item)
-    item.queue.paused_at = timezone.now()
-    item.queue.save()
-    assert claim(person=ben) is None
-    assert claim(person=ada).item == work.item
-    rate_all(ada, work, -1)
-    assert submit(person=ada, item=work.item).finish_reason == "found_error"
-    assert claim(person=ada) is None
+# What is served
 
 
 def test_the_question_is_frozen_as_it_was_served(ada: Person) -> None:
@@ -159,7 +44,8 @@ def test_the_question_is_frozen_as_it_was_served(ada: Person) -> None:
 def test_what_an_annotator_sees_has_no_room_for_scores_or_gold() -> None:
     fields = {field.name for field in dataclasses.fields(Work)}
     assert fields == {
-        "item", "token", "lease_expires_at", "generation", "problem", "guess", "steps", "active_ms", "changed", "paused",
+        "item", "token", "lease_expires_at", "generation", "problem", "guess", "steps", "active_ms",
+        "changed", "paused",
     }  # fmt: skip
 
 
@@ -291,8 +177,8 @@ def test_an_inconsistent_finish_is_refused(ada: Person, ratings: tuple, reason: 
 
 def test_giving_up_keeps_the_reason_and_ends_in_the_blank_step(ada: Person) -> None:
     work = rate_all(ada, begin(ada), 1, 0)
-    label = submit(person=ada, item=work.item, finish_reason="give_up", comment=" cannot check this ")
-    assert (label.finish_reason, label.comment) == ("give_up", "cannot check this")
+    label = submit(person=ada, item=work.item, finish_reason="give_up", comment=" cannot\0 check this\ud83d ")
+    assert (label.finish_reason, label.comment) == ("give_up", "cannot\ufffd check this\ufffd")
     assert ratings_of(label) == [(0, 1), (1, 0), (2, None)]
     blank = label.ratings.last()
     assert (blank.source, blank.option) == (StepRating.Source.BLANK, None)
@@ -323,93 +209,6 @@ def test_active_time_is_what_the_page_counted_never_more_than_the_wall_clock(ada
     assert rate(person=ada, item=work.item, step_index=0, rating=1, active_ms=-5).active_ms == 2_000
     rate(person=ada, item=work.item, step_index=1, rating=-1, active_ms=3_000)
     assert 60_000 <= submit(person=ada, item=work.item, active_ms=10**12).total_time < 70_000
-
-
-# Leases
-
-
-def test_a_late_submit_is_accepted_when_nobody_took_the_item(ada: Person, ben: Person) -> None:
-    work = rate_all(ada, begin(ada), 1, -1)
-    make_item(priority=9.0)
-    expire(work.item)
-    assert claim(person=ben).item != work.item  # frees the lease on its way
-    assert not QueueItem.objects.get(pk=work.item).is_held_by(ada)
-    assert submit(person=ada, item=work.item).finish_reason == "found_error"
-
-
-def test_a_late_rating_takes_the_lease_again(ada: Person) -> None:
-    work = begin(ada)
-    release(person=ada, item=work.item)
-    rate(person=ada, item=work.item, step_index=0, rating=1)
-    assert QueueItem.objects.get().is_held_by(ada)
-
-
-def test_when_somebody_else_holds_the_item_the_draft_is_kept(ada: Person, ben: Person) -> None:
-    work = rate_all(ada, begin(ada), 1)
-    expire(work.item)
-    claim(person=ben)
-    for late in (
-        lambda: rate(person=ada, item=work.item, step_index=1, rating=-1),
-        lambda: submit(person=ada, item=work.item, finish_reason="give_up", comment="x"),
-        lambda: heartbeat(person=ada, item=work.item),
-    ):
-        with pytest.raises(LeaseLost, match="kept"):
-            late()
-    assert ratings_of(Label.objects.get(annotator=ada)) == [(0, 1)]
-
-
-def test_when_somebody_else_finished_the_item_the_draft_is_kept(ada: Person, ben: Person) -> None:
-    work = rate_all(ada, begin(ada), 1)
-    expire(work.item)
-    claim(person=ben)
-    rate_all(ben, work, -1)
-    submit(person=ben, item=work.item)
-    with pytest.raises(LeaseLost, match="finished"):
-        submit(person=ada, item=work.item)
-    assert ratings_of(Label.objects.drafts().get()) == [(0, 1)]
-    assert claim(person=ada) is None
-
-
-def test_a_heartbeat_keeps_the_lease(ada: Person) -> None:
-    work = begin(ada)
-    QueueItem.objects.update(lease_expires_at=timezone.now() + timedelta(seconds=5))
-    until = heartbeat(person=ada, item=work.item)
-    assert QueueItem.objects.get().lease_expires_at == until > timezone.now() + timedelta(seconds=60)
-
-
-def test_a_page_left_late_does_not_release_what_a_newer_page_claimed(ada: Person) -> None:
-    old = begin(ada)
-    new = claim(person=ada)
-    assert not release(person=ada, item=old.item, token=old.token)
-    assert QueueItem.objects.get().is_held_by(ada)
-    assert release(person=ada, item=new.item, token=new.token)
-
-
-def test_somebody_elses_item_looks_like_no_item(ada: Person, ben: Person) -> None:
-    work = begin(ada)
-    for act in (
-        lambda item: rate(person=ben, item=item, step_index=0, rating=1),
-        lambda item: flag(person=ben, item=item, step_index=0, unsure=True),
-        lambda item: undo(person=ben, item=item),
-        lambda item: submit(person=ben, item=item),
-        lambda item: heartbeat(person=ben, item=item),
-    ):
-        for item in (work.item, 10**9):
-            with pytest.raises(NotYourItem, match="not begun"):
-                act(item)
-    assert not release(person=ben, item=work.item)
-    assert QueueItem.objects.get().is_held_by(ada)
-
-
-def test_a_tab_left_behind_saves_without_taking_a_second_lease(ada: Person, ben: Person) -> None:
-    first = begin(ada)
-    release(person=ada, item=first.item)
-    claim(person=ben)  # ben holds the first item …
-    other = make_item()
-    assert claim(person=ada).item == other.pk
-    release(person=ben, item=first.item)  # … and gives it back
-    rate(person=ada, item=first.item, step_index=0, rating=1)
-    assert QueueItem.objects.get(leased_by=ada).pk == other.pk
 
 
 # What it costs

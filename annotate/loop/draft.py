@@ -1,0 +1,132 @@
+"""A person's draft on a queue item: begun with its question frozen, opened under lock, and the lease that goes with it.
+
+Decides nothing about ratings; `annotate.loop.label` does.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Exists
+from django.utils import timezone
+
+from annotate.errors import AlreadySubmitted, InvalidRating, LeaseLost, NotYourItem
+from annotate.loop.work import Work, look
+from annotate.models import Label, Person, QueueItem, StepRating
+
+NOBODY: dict[str, None] = {"leased_by": None, "lease_token": None, "lease_expires_at": None}
+
+
+def new_lease(person: Person) -> dict[str, object]:
+    return {"leased_by": person, "lease_token": uuid.uuid4(), "lease_expires_at": lease_end()}
+
+
+def lease_end() -> datetime:
+    return timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
+
+
+def begin(person: Person, item: QueueItem) -> Work:
+    """The person's draft on the item, begun now with its question frozen if there is none yet."""
+    label = Label.objects.drafts().filter(annotator=person, solution=item.solution).first()
+    rows: dict[int, StepRating] = {}
+    if label is None:
+        label = _new_draft(person, item)
+    else:
+        rows = {row.step_index: row for row in label.ratings.all()}
+        if label.queue_item_id != item.pk:  # the same solution, begun in another queue
+            label.queue_item = item
+            label.save(update_fields=("queue_item",))
+    return replace(look(label, item, rows), paused=item.queue.paused_at is not None)
+
+
+def _new_draft(person: Person, item: QueueItem) -> Label:
+    solution, problem, round_ = item.solution, item.solution.problem, item.solution.round
+    return Label.objects.create(
+        problem=problem,
+        solution=solution,
+        annotator=person,
+        queue_item=item,
+        generation=None if round_ is None else round_.number - 1,  # PRM800K counts phase 2 from 0
+        question={
+            "problem": problem.text,
+            "ground_truth_solution": problem.solution,
+            "ground_truth_answer": problem.answer,
+            "pre_generated_steps": [step.text for step in solution.steps.all()],
+            "pre_generated_answer": solution.answer or "",
+            # PRM800K: the solution score of the PRM that chose it; items keep it as a log-product.
+            "pre_generated_verifier_score": math.exp(item.score),
+        },
+    )
+
+
+def open_draft(person: Person, item_id: int) -> Draft:
+    """The person's draft on an item nobody else holds, both rows locked until the transaction ends."""
+    label = (
+        Label.objects.select_for_update(of=("self", "queue_item"))
+        .select_related("queue_item")
+        .filter(queue_item=item_id, queue_item__isnull=False, annotator=person)
+        .first()
+    )
+    if label is None or label.queue_item is None:
+        raise NotYourItem("You have not begun this solution.")
+    item = label.queue_item
+    if label.submitted_at is not None:
+        raise AlreadySubmitted("You have already submitted this solution.")
+    if item.done_at is not None:
+        raise LeaseLost("Somebody else finished this solution while you were away. Your ratings are kept.")
+    runs_out = item.lease_expires_at
+    if item.leased_by_id not in (None, person.pk) and runs_out is not None and runs_out > timezone.now():
+        raise LeaseLost(
+            "You were away too long and somebody else is rating this solution now. Your ratings are kept as a draft."
+        )
+    return Draft(label, item, {r.step_index: r for r in label.ratings.all()})
+
+
+@dataclass
+class Draft:
+    """A draft and its item, locked, with its ratings by step index. Phase 2 serves option 0 of each step."""
+
+    label: Label
+    item: QueueItem
+    rows: dict[int, StepRating]
+
+    def look(self) -> Work:
+        return look(self.label, self.item, self.rows)
+
+    def row(self, step_index: int) -> StepRating:
+        texts = self.label.question["pre_generated_steps"]
+        if not 0 <= step_index < len(texts):
+            raise InvalidRating(f"There is no step {step_index + 1}: this solution has {len(texts)}.")
+        blank = StepRating(label=self.label, step_index=step_index, option=0, text=texts[step_index])
+        return self.rows.setdefault(step_index, blank)
+
+    def since(self, before: Work, active_ms: int) -> Work:
+        """Look again after a change; note the active time, and keep the lease alive if it is half gone."""
+        total = self.active_time(active_ms)
+        if total != self.label.total_time:
+            self.label.total_time = total
+            self.label.save(update_fields=("total_time",))
+        half_gone = timezone.now() + timedelta(seconds=settings.LEASE_SECONDS / 2)
+        if self.item.lease_expires_at is None or self.item.lease_expires_at < half_gone:
+            self.item.lease_expires_at = self.extend_lease()
+        return self.look().since(before)
+
+    def active_time(self, active_ms: int) -> int:
+        """Total active time in ms: what the page counted so far, never going back, never above the wall clock."""
+        wall_ms = int((timezone.now() - self.label.created_at).total_seconds() * 1000)
+        return max(self.label.total_time, min(active_ms, wall_ms))
+
+    def extend_lease(self) -> datetime:
+        """Extend the lease; or lease the item anew, unless the person holds another (one lease a person)."""
+        this, until = QueueItem.objects.filter(pk=self.item.pk), lease_end()
+        person = self.label.annotator_id
+        if not this.filter(leased_by=person).update(lease_expires_at=until):
+            another = QueueItem.objects.open().filter(leased_by=person)
+            this.filter(~Exists(another)).update(
+                leased_by=person, lease_token=uuid.uuid4(), lease_expires_at=until
+            )
+        return until

@@ -1,0 +1,40 @@
+"""A person at work, for tests of the label stage."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from annotate.loop.label import claim, rate
+from annotate.loop.work import Work
+from annotate.models import Label, Person, QueueItem
+from tests.factories import QueueItemFactory
+
+STEPS = ["I add one.", "That makes 5.", "I check it.", "So it is 5.\n\n# Answer\n\n5"]
+
+
+def make_item(**more: Any) -> QueueItem:
+    return QueueItemFactory.create(solution__steps=STEPS, **more)
+
+
+def begin(person: Person, **more: Any) -> Work:
+    make_item(**more)
+    work = claim(person=person)
+    assert work is not None
+    return work
+
+
+def rate_all(person: Person, work: Work, *ratings: int) -> Work:
+    for index, rating in enumerate(ratings):
+        work = rate(person=person, item=work.item, step_index=index, rating=rating)
+    return work
+
+
+def expire(item: int) -> None:
+    QueueItem.objects.filter(pk=item).update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def ratings_of(label: Label) -> list[tuple[int, int | None]]:
+    return list(label.ratings.values_list("step_index", "rating"))
