@@ -10,7 +10,8 @@ from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from annotate.errors import PlumblineError
-from annotate.web.access import PersonRequest
+
+from .access import PersonRequest
 
 
 def act(request: PersonRequest, do: Callable[[], str], *, back_to: str) -> HttpResponse:

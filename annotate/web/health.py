@@ -36,9 +36,14 @@ def _database_answers() -> bool:
 
 def _broker_answers() -> bool:
     with app.connection_for_write(connect_timeout=1) as broker:
+        silence: tuple[type[BaseException], ...] = (
+            kombu.exceptions.OperationalError,
+            *broker.connection_errors,
+            *broker.channel_errors,
+        )
         try:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=2)
             broker.default_channel  # noqa: B018  a Redis transport connects only when a channel opens
-        except (kombu.exceptions.OperationalError, *broker.connection_errors, *broker.channel_errors):
+        except silence:
             return False
     return True

@@ -6,7 +6,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
-from annotate.web.access import PersonRequest
+from .access import PersonRequest
 
 
 def home(request: PersonRequest) -> HttpResponse:

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
-from annotate.web.access import PersonRequest
+from .access import PersonRequest
 
 
 def live_page(request: PersonRequest, template: str, context: dict[str, Any]) -> HttpResponse:

@@ -10,9 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.errors import PlumblineError
 from annotate.loop import people as verbs
 from annotate.models import ROLES, Person
-from annotate.web.access import PersonRequest
 
-from .access import manager_required
+from .access import PersonRequest, manager_required
 from .acts import act
 
 

@@ -92,9 +92,9 @@ def confusion_chart(
                     "x": LEFT + 44 + j * CELL,
                     "y": TOP + 22 + i * CELL * 0.6,
                     "count": count,
-                    "share": round(100 * count / whole),
-                    "opacity": round(0.85 * count / whole, 2),
-                    "dark": count / whole > 0.55,
+                    "opacity": round(
+                        0.45 * count / whole, 2
+                    ),  # pale enough to read its number on, in light and dark
                     "right": i == j,
                 }
             )

@@ -8,9 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotate.models import Problem
-from annotate.web.access import PersonRequest
 
-from .access import manager_required
+from .access import PersonRequest, manager_required
 
 PAGE = 50
 

@@ -17,10 +17,9 @@ from annotate.loop.bootstrap import bootstrap_state
 from annotate.loop.progress import loop_counts, workers_state
 from annotate.loop.retrain import request_retrain
 from annotate.models import Job, JobStatus, Label, PRMVersion, Problem, Queue, Round
-from annotate.web.access import PersonRequest
 from prm_backend.config import SelectionConfig
 
-from .access import manager_required
+from .access import PersonRequest, manager_required
 from .acts import act
 from .live import live_page
 

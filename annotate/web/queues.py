@@ -14,10 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.loop import rounds
 from annotate.loop.snapshot import label_lines
 from annotate.models import Label, Queue, QueueItem
-from annotate.web.access import PersonRequest
 from prm_backend.types import Arm
 
-from .access import manager_required
+from .access import PersonRequest, manager_required
 from .acts import act
 
 _ARMS = {arm.value: arm.value.replace("_", " ") for arm in Arm}

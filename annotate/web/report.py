@@ -30,6 +30,10 @@ KNOWN: dict[str, tuple[str, int, bool | None]] = {
     "steps": ("Held-out steps", 0, None),
     "human_steps": ("of them rated by people", 0, None),
     "unscorable": ("Held-out solutions refused", 0, None),
+    "train_solutions": ("Solutions trained on", 0, None),
+    "train_steps": ("Steps trained on", 0, None),
+    "train_unusable": ("Training solutions left out", 0, None),
+    "train_loss": ("Loss at the end of training", 3, None),
 }
 RATINGS = ("bad", "okay", "great")  # as the engine orders them
 
@@ -58,24 +62,21 @@ def short(version: PRMVersion, name: str) -> str:
     return "–" if not _is_number(value) else f"{100 * value:.1f}"
 
 
-def charts(version: PRMVersion) -> list[SafeString]:
-    """How training went, where its probabilities and its ratings err; those there is something to draw of."""
+def charts(version: PRMVersion) -> list[tuple[str, SafeString]]:
+    """How training went, where its probabilities and its ratings err: titles and those charts that can be drawn."""
     tables = version.report.get("tables", {})
-    drawn = [
-        _training(version.report.get("curve", ())),
-        _reliability(tables.get("reliability", ())),
-        confusion_chart(
-            title="Ratings on held-out steps",
-            names=RATINGS,
-            counts=[[int(count) for count in row] for row in tables.get("confusion", ())],
-            rows="given",
-            columns="predicted",
+    counts = [[int(count) for count in row] for row in tables.get("confusion", ())]
+    drawn = {
+        (title := "Loss while training"): _training(title, version.report.get("curve", ())),
+        (title := "Calibration of p(bad)"): _reliability(title, tables.get("reliability", ())),
+        (title := "Ratings of held-out steps"): confusion_chart(
+            title=title, names=RATINGS, counts=counts, rows="given", columns="predicted"
         ),
-    ]
-    return [chart for chart in drawn if chart is not None]
+    }
+    return [(title, chart) for title, chart in drawn.items() if chart is not None]
 
 
-def _training(curve: Sequence[dict[str, Any]]) -> SafeString | None:
+def _training(title: str, curve: Sequence[dict[str, Any]]) -> SafeString | None:
     names = ("loss", "held_out_nll")
     lines = [
         Line(
@@ -87,7 +88,7 @@ def _training(curve: Sequence[dict[str, Any]]) -> SafeString | None:
     ]
     highest = max((y for line in lines for _, y in line.points), default=1)
     return line_chart(
-        title="Loss while training",
+        title=title,
         lines=lines,
         x_label="step",
         y_label="loss",
@@ -95,10 +96,10 @@ def _training(curve: Sequence[dict[str, Any]]) -> SafeString | None:
     )
 
 
-def _reliability(rows: Sequence[Sequence[float]]) -> SafeString | None:
+def _reliability(title: str, rows: Sequence[Sequence[float]]) -> SafeString | None:
     """Each tenth of p(bad) against the share of its steps that people called bad."""
     return line_chart(
-        title="Calibration of p(bad)",
+        title=title,
         lines=[
             Line("held-out steps", [(row[0], row[1]) for row in rows], dots=True),
             Line("if it meant what it says", [(0, 0), (1, 1)], reference=True),
@@ -120,7 +121,8 @@ def _figure(name: str, value: Any, before: Any) -> Figure:
 def _number(value: Any, digits: int) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "–" if value is None else str(value)
-    return f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
+    shown = f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
+    return shown.replace("-", "−")
 
 
 def _is_number(value: Any) -> bool:

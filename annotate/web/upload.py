@@ -10,9 +10,8 @@ from django.views.decorators.http import require_http_methods
 from annotate.errors import PlumblineError
 from annotate.loop import uploads
 from annotate.models import Job, JobStatus
-from annotate.web.access import PersonRequest
 
-from .access import manager_required
+from .access import PersonRequest, manager_required
 from .live import live_page
 
 SHOWN = 10

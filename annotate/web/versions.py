@@ -10,10 +10,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate.loop import promote as verbs
 from annotate.models import PRMVersion
-from annotate.web.access import PersonRequest
 
 from . import report
-from .access import manager_required
+from .access import PersonRequest, manager_required
 from .acts import act
 
 

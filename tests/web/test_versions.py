@@ -41,7 +41,7 @@ def test_a_report_stands_beside_that_of_the_version_that_served(as_manager: Clie
     )
     html = as_manager.get("/versions/1/").content.decode()
     for expected in (
-        "better</span> -0.5100",
+        "better</span> −0.5100",
         "worse</span> 0.700",
         "better</span> 0.200",  # an error that fell
         "Novel",
