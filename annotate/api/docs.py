@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -12,6 +13,8 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 Schema = dict[str, Any]
+
+_PAGE = "Paginated"  # what drf-spectacular calls a page of a list: PaginatedJobList
 
 ERROR: Schema = {
     "type": "object",
@@ -41,20 +44,27 @@ def with_errors(result: Schema, **_: Any) -> Schema:
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """For everybody who may sign in; what each address does is no secret."""
-    return render(
-        request, "api/docs.html", {"groups": _groups(), "host": request.build_absolute_uri("/")[:-1]}
-    )
+    return render(request, "api/docs.html", _page() | {"host": request.build_absolute_uri("/")[:-1]})
 
 
 @cache
-def _groups() -> list[tuple[str, list[dict[str, Any]]]]:
+def _page() -> dict[str, Any]:
+    """`groups` of operations by their first word, and the `shapes` they answer with, each told once."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
     operations = [
         _operation(schema, path, method, operation)
         for path, methods in schema["paths"].items()
         for method, operation in methods.items()
     ]
-    return [(tag, list(group)) for tag, group in groupby(operations, key=lambda operation: operation["tag"])]
+    bodies = {operation["body_name"] for operation in operations}
+    return {
+        "groups": [(tag, list(group)) for tag, group in groupby(operations, key=itemgetter("tag"))],
+        "shapes": [
+            (name, _fields(schema, shape))
+            for name, shape in schema["components"]["schemas"].items()
+            if "properties" in shape and name not in bodies and not name.startswith(_PAGE)
+        ],
+    }
 
 
 def _operation(schema: Schema, path: str, method: str, operation: Schema) -> dict[str, Any]:
@@ -65,27 +75,28 @@ def _operation(schema: Schema, path: str, method: str, operation: Schema) -> dic
         "method": method.upper(),
         "path": path,
         "text": operation.get("description", ""),
-        "parameters": [
-            {
-                "name": parameter["name"],
-                "type": _type(schema, parameter["schema"]),
-                "text": parameter.get("description", ""),
-                "required": parameter.get("required", False),
-            }
+        "query": [
+            _field(schema, parameter["name"], parameter["schema"], parameter.get("description", ""))
             for parameter in operation.get("parameters", [])
+            if parameter["in"] == "query"
         ],
         "media": media,
         "body": _fields(schema, body),
-        "responses": [
-            {
-                "status": status,
-                "text": response.get("description", ""),
-                "fields": _fields(schema, _content(response)[1]),
-            }
+        "body_name": _name(body),
+        "answers": [
+            (status, response.get("description", ""), *_answer(schema, _content(response)[1]))
             for status, response in operation["responses"].items()
             if status != "4XX"
         ],
     }
+
+
+def _answer(schema: Schema, of: Schema) -> tuple[str, str]:
+    """What comes back, in words that go before the name of its shape, and that name."""
+    name = _name(of)
+    if name.startswith(_PAGE):
+        return "a page of", _name(_resolved(schema, of)["properties"]["results"]["items"])
+    return "", name
 
 
 def _content(of: Schema) -> tuple[str, Schema]:
@@ -99,14 +110,13 @@ def _fields(schema: Schema, of: Schema) -> list[dict[str, Any]]:
     shape = _resolved(schema, of)
     required = shape.get("required", [])
     return [
-        {
-            "name": name,
-            "type": _type(schema, field),
-            "text": field.get("description", ""),
-            "required": name in required,
-        }
+        _field(schema, name, field, field.get("description", "")) | {"required": name in required}
         for name, field in shape.get("properties", {}).items()
     ]
+
+
+def _field(schema: Schema, name: str, of: Schema, text: str) -> dict[str, Any]:
+    return {"name": name, "type": _type(schema, of), "text": text}
 
 
 def _resolved(schema: Schema, of: Schema) -> Schema:
@@ -118,17 +128,25 @@ def _resolved(schema: Schema, of: Schema) -> Schema:
     return of
 
 
+def _name(of: Schema) -> str:
+    """The name of the shape a `$ref` points at, or ""."""
+    if "allOf" in of:
+        return _name(of["allOf"][0])
+    return str(of.get("$ref", "").rpartition("/")[2])
+
+
 def _type(schema: Schema, of: Schema) -> str:
     """A type in a word or two: `integer or null`, `list of WorkStep`, `one of a, b`."""
     if parts := of.get("oneOf"):
         names = [_type(schema, part) for part in parts]
         return " or ".join(name for name in dict.fromkeys(names) if name)
     shape = _resolved(schema, of)
+    kind = shape.get("type", "any")
     if "enum" in shape:
-        named = [str(value) for value in shape["enum"] if value not in (None, "")]
-        return "one of " + ", ".join(named) if named else ""
-    if shape.get("type") == "array":
-        return f"list of {_type(schema, shape['items'])}"
-    reference = of.get("$ref") or next((part.get("$ref") for part in of.get("allOf", [])), None)
-    name = reference.rpartition("/")[2] if reference else shape.get("format", shape.get("type", "any"))
-    return f"{name} or null" if of.get("nullable") else str(name)
+        values = [str(value) for value in shape["enum"] if value not in (None, "")]
+        name = "one of " + ", ".join(values) if values else ""
+    elif kind == "array":
+        name = f"list of {_type(schema, shape['items'])}"
+    else:
+        name = _name(of) or (shape.get("format", kind) if kind == "string" else kind)
+    return f"{name} or null" if of.get("nullable") else name
