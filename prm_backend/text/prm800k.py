@@ -108,7 +108,7 @@ def to_json(record: Record) -> str:
     """
     row = to_dict(record)
     line = json.dumps(row, allow_nan=False)
-    # In ASCII, a NUL shows as \u0000 and half of a surrogate pair as \ud…: only then is a closer look worth its time.
+    # In ASCII a NUL shows as \u0000, half of a surrogate pair as \ud…: only then is a closer look worth it.
     if "\\u0000" in line or "\\ud" in line:
         line = json.dumps(_storable(row), allow_nan=False)
     return line
