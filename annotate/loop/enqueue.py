@@ -88,6 +88,8 @@ def _candidates(
     )
     distinct: dict[tuple[int, int], dict[str, SelectionCandidate]] = defaultdict(dict)
     for round_id, problem_id, text_hash, pk, outcome, score in rows if places else ():
+        assert outcome is not None  # scored ones were graded before
+        assert score is not None  # the unscorable have no log_product and are left out above
         candidate = SelectionCandidate(pk, score, Outcome(outcome))
         distinct[round_id, problem_id].setdefault(text_hash, candidate)
     return defaultdict(list, {key: list(texts.values()) for key, texts in distinct.items()})

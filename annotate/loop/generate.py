@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate.models import Round, RoundProblem, Solution, Step
-from prm_backend.generators.openai_generator import GenerationFailed
+from prm_backend.generators import GenerationFailed
 from prm_backend.text.steps import storable, text_hash
 from prm_backend.types import Generator, Progress, ProgressCallback, Sample, silent
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from datetime import timedelta
 from functools import cached_property
+from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.db import models
@@ -39,7 +40,7 @@ class Person(AbstractUser):
         default=uuid.uuid4, unique=True, editable=False, help_text="PRM800K's `labeler` in exports"
     )
 
-    objects = PersonManager()
+    objects: ClassVar[PersonManager] = PersonManager()
 
     @cached_property
     def role_names(self) -> frozenset[str]:

@@ -39,7 +39,8 @@ def load_base(
         from peft import PeftModel  # heavy, and most bases have no adapter
 
         model = PeftModel.from_pretrained(model, path / ADAPTER).merge_and_unload()
-    return model.to(device).requires_grad_(False).eval(), tokenizer
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps it untyped
+    return model.requires_grad_(False).eval(), tokenizer
 
 
 def fingerprint(path: Path) -> str:

@@ -29,6 +29,7 @@ class Split:
 
     def __init__(self, model: PreTrainedModel, trained_layers: int) -> None:
         backbone = model.base_model
+        assert isinstance(backbone, PreTrainedModel)  # its stubs promise no more than a Module
         name, layers = _layers(backbone)
         if not 0 <= trained_layers <= len(layers):
             raise UnsupportedBackbone(

@@ -87,7 +87,7 @@ def _report(
         notes.insert(0, "trained on the grades of final answers: no human labels")
     if data.unusable:
         notes.append(f"{len(data.unusable)} training solutions had no label that could be used")
-    cost = {
+    cost: dict[str, float | int | None] = {
         "train_solutions": len(data.examples),
         "train_steps": data.labels,
         "train_unusable": len(data.unusable),
