@@ -51,7 +51,7 @@ def start_round(request: PersonRequest) -> HttpResponse:
     form = RoundForm(request.POST)
     if not form.is_valid():
         for name, errors in form.errors.items():
-            messages.error(request, f"{name.replace('_', ' ').capitalize()}: {' '.join(errors)}")
+            messages.error(request, f"{name.replace('_', ' ').capitalize()}: {' '.join(map(str, errors))}")
         return redirect("progress")
 
     def do() -> str:
