@@ -161,3 +161,16 @@ def test_the_page_works_without_javascript(
     assert Label.objects.submitted().get().finish_reason == "found_error"
     assert page.locator("li[aria-current=step]").get_attribute("id") == "step-1"
     context.close()
+
+
+def test_a_waiting_page_is_told_that_its_session_is_lost(
+    page: Page, live_server: Any, ada: Person, sign_in: SignIn
+) -> None:
+    page.clock.install()
+    sign_in(page, ada)
+    page.goto(f"{live_server.url}/label/")
+    Session.objects.all().delete()
+    page.clock.run_for(11_000)
+    page.get_by_text("You are signed out").wait_for()
+    assert page.get_by_text("Nothing to rate right now").is_visible()
+    assert page.get_by_label("Password").count() == 0
