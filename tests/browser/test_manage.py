@@ -132,6 +132,14 @@ def test_axe_finds_nothing_and_nothing_hostile_runs(themed: Page, live_server: A
         assert themed.locator("img").count() == 0
 
 
+def test_the_admin_keeps_to_the_policy_too(themed: Page, live_server: Any, house: None) -> None:
+    label = Label.objects.latest("pk").pk
+    for path in ("", "annotate/job/", "annotate/problem/?q=long", f"annotate/label/{label}/change/"):
+        themed.goto(f"{live_server.url}/admin/{path}")
+        assert themed.get_by_text("Plumbline").first.is_visible()
+        assert themed.locator("img[src=x]").count() == 0
+
+
 def test_no_page_scrolls_sideways_on_a_telephone(at: Callable[[str], Page], house: None, page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     for path in PAGES:
