@@ -138,7 +138,7 @@ class Unscorable:
 class SolutionScores:
     """Aggregates of a solution's step scores s = p(great) + p(okay); all in [0, 1], log_product <= 0.
 
-    The default score is the product (Lightman et al., section 2.6); it is kept as a log-sum so long solutions stay apart.
+    The default score is the product (Lightman et al., section 2.6); kept as a log-sum, so long solutions stay apart.
     """
 
     log_product: float
