@@ -264,5 +264,6 @@ LOGGING = {
         "annotate": {"level": CONFIG.log_level},
         "prm_backend": {"level": CONFIG.log_level},
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        "django.request": {"level": "ERROR"},  # a page that is not there is no news
     },
 }
