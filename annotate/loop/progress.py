@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Count, QuerySet, Value
+from django.db.models import Aggregate, Count, F, Max, Q, QuerySet, Value
 
 from annotate.loop.bootstrap import bootstrap_state
 from annotate.models import (
@@ -15,10 +16,12 @@ from annotate.models import (
     PRMVersion,
     Problem,
     QueueItem,
+    Round,
     RoundProblem,
     Solution,
     Worker,
 )
+from prm_backend.types import Outcome
 
 WORKER_QUEUES = ("quick", "model")
 
@@ -59,6 +62,20 @@ class WorkersState:
         return f"no {self.queue} worker since {self.seen_at:%Y-%m-%d %H:%M:%S}"
 
 
+@dataclass(frozen=True)
+class RoundStanding:
+    """How far a round has come; `chosen_by` is the number of the newest PRM that chose one of its items."""
+
+    round: Round
+    problems: int
+    solutions: int
+    right: int
+    decided: int
+    open: int
+    done: int
+    chosen_by: int | None
+
+
 def loop_counts() -> LoopCounts:
     """Two queries: the serving PRM, and every count at once."""
     prm = PRMVersion.objects.serving()
@@ -76,6 +93,37 @@ def loop_counts() -> LoopCounts:
         "promote": PRMVersion.objects.candidates(),
     }
     return LoopCounts(serving=prm, **_counts(waiting))
+
+
+def round_standings(*, latest: int) -> list[RoundStanding]:
+    """The latest rounds, newest first. Four queries, each one pass over the rounds' rows."""
+    rounds = list(Round.objects.order_by("-number")[:latest])
+    places = _by_round(RoundProblem.objects.filter(round__in=rounds), "round", problems=Count("pk"))
+    samples = _by_round(
+        Solution.objects.filter(round__in=rounds),
+        "round",
+        solutions=Count("pk"),
+        right=Count("pk", filter=Q(outcome=Outcome.CORRECT)),
+        decided=Count("pk", filter=Q(outcome__in=(Outcome.CORRECT, Outcome.WRONG))),
+    )
+    items = _by_round(
+        QueueItem.objects.filter(solution__round__in=rounds),
+        "solution__round",
+        open=Count("pk", filter=Q(done_at__isnull=True)),
+        done=Count("pk", filter=Q(done_at__isnull=False)),
+        chosen_by=Max("prm__number"),
+    )
+    nothing = dict.fromkeys(("problems", "solutions", "right", "decided", "open", "done"), 0)
+    return [
+        RoundStanding(
+            round=one,
+            **{"chosen_by": None, **nothing}
+            | places.get(one.pk, {})
+            | samples.get(one.pk, {})
+            | items.get(one.pk, {}),
+        )
+        for one in rounds
+    ]
 
 
 def summary() -> str:
@@ -115,3 +163,8 @@ def _counts(waiting: dict[str, QuerySet]) -> dict[str, int]:
     first, *rest = counted
     found = dict(first.union(*rest, all=True).values_list("stage", "n"))
     return {stage: found.get(stage, 0) for stage in waiting}
+
+
+def _by_round(rows: QuerySet, by: str, **counts: Aggregate) -> dict[int, dict[str, Any]]:
+    found = rows.order_by().values(of=F(by)).annotate(**counts)
+    return {row.pop("of"): row for row in found}

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, F, OuterRef, Q
 
 from prm_backend.config import SelectionConfig
-from prm_backend.types import Outcome, Sampling
+from prm_backend.types import Sampling
 
 from .prm import PRMVersion
 from .problem import Problem
-from .queue import QueueItem
 from .solution import Solution
 
 
@@ -20,31 +18,6 @@ class RoundQuerySet(models.QuerySet["Round"]):
     def running(self) -> RoundQuerySet:
         """Rounds that still have problems to sample or to choose from."""
         return self.filter(Exists(RoundProblem.objects.filter(round=OuterRef("pk")).unchosen()))
-
-    def with_progress(self) -> RoundQuerySet:
-        """Each with `n_problems`, `n_solutions`, `n_right`, `n_decided`, `n_open`, `n_done` (items) and `chosen_by`.
-
-        `chosen_by` is the number of the newest PRM version that chose an item, None before one did.
-        """
-        places = RoundProblem.objects.filter(round=OuterRef("pk"))
-        solutions = Solution.objects.filter(round=OuterRef("pk"))
-        items = QueueItem.objects.filter(solution__round=OuterRef("pk"))
-        decided = solutions.filter(outcome__in=(Outcome.CORRECT, Outcome.WRONG))
-        return self.annotate(
-            n_problems=_number_of(places, "round"),
-            n_solutions=_number_of(solutions, "round"),
-            n_right=_number_of(solutions.filter(outcome=Outcome.CORRECT), "round"),
-            n_decided=_number_of(decided, "round"),
-            n_open=_number_of(items.open(), "solution__round"),
-            n_done=_number_of(items.filter(done_at__isnull=False), "solution__round"),
-            chosen_by=Subquery(items.order_by("-prm__number").values("prm__number")[:1]),
-        )
-
-
-def _number_of(rows: models.QuerySet, by: str) -> Coalesce:
-    """How many of the correlated `rows` there are, as a subquery: joins would multiply them."""
-    counted = rows.order_by().values(by).annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted, output_field=models.IntegerField()), 0)
 
 
 class Round(models.Model):

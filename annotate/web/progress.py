@@ -14,9 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate.loop import jobs, rounds
 from annotate.loop.bootstrap import bootstrap_state
-from annotate.loop.progress import loop_counts, workers_state
+from annotate.loop.progress import loop_counts, round_standings, workers_state
 from annotate.loop.retrain import request_retrain
-from annotate.models import Job, JobStatus, Label, PRMVersion, Problem, Queue, Round
+from annotate.models import Job, JobStatus, Label, PRMVersion, Problem, Queue
 from prm_backend.config import SelectionConfig
 
 from .access import PersonRequest, manager_required
@@ -109,7 +109,7 @@ def _figures() -> dict[str, Any]:
         "counts": counts,
         "first_prm": None if counts.serving else bootstrap_state(),
         "workers": workers_state(),
-        "rounds": list(Round.objects.with_progress()[:ROUNDS]),
+        "rounds": round_standings(latest=ROUNDS),
         "jobs": active,
         "training": next((job for job in active if job.kind in ("retrain", "snapshot", "bootstrap")), None),
         "failures": list(Job.objects.failures().select_related("requested_by")[:JOBS]),
