@@ -110,7 +110,9 @@ def _checked(equal: bool, expected: Any, found: Any) -> GraderOpinion:
 def _rounds(decimal: str, exact: Any) -> bool:
     """Whether an answer is a decimal of three digits or more to which a number rounds (3.14 and pi)."""
     quantity = read_quantity(tidy(decimal))
-    if quantity is None or quantity.digits is None or not (exact.is_number and exact.is_real):
+    if quantity is None or quantity.digits is None or not isinstance(exact, sympy.Expr):
+        return False
+    if not (exact.is_number and exact.is_real):
         return False
     return is_rounded(quantity, Fraction(str(exact.evalf(30))))
 

@@ -104,6 +104,10 @@ class _Worker:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
 
     def _reply(self, seconds: float) -> Any:
         """The next line of the process, parsed. Raises TimeoutError, or WorkerFailed once it is gone."""
@@ -162,7 +166,7 @@ class WorkerPool:
             return worker.ask(*pair), (time.monotonic() - started) * 1000
         except (TimeoutError, BrokenPipeError, WorkerFailed) as error:
             if worker is not None:
-                worker.stop()
+                self._stop(worker)
                 worker = None
             raise WorkerFailed(
                 f"no grader process answers: {error or 'it took too long to start'}"
@@ -177,6 +181,12 @@ class WorkerPool:
             worker = _Worker(self._limits)
             self._started.append(worker)
             return worker
+
+    def _stop(self, worker: _Worker) -> None:
+        with self._lock:
+            worker.stop()
+            if worker in self._started:
+                self._started.remove(worker)
 
     def close(self) -> None:
         """End every process; a comparison that is under way raises WorkerFailed."""

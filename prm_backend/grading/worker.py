@@ -22,30 +22,36 @@ def main(cpu_seconds: int, memory_bytes: int) -> None:
     os.dup2(2, 1)  # whatever a library prints must not look like a reply
     mathverify_opinion("\\frac{x}{y}", "\\sqrt{2}")  # what is loaded and cached at first use, every child has
     status = None
-    while status != 0:  # 0: the input has ended
+    while status not in (0, 1):  # 0: the input has ended; 1: a fault of this program, which would come again
         child = os.fork()
         if child == 0:
             print(json.dumps({"pid": os.getpid(), "status": status}), file=replies)
             _serve(replies, cpu_seconds, memory_bytes)
             os._exit(0)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(status)
 
 
 def _serve(replies: TextIO, cpu_seconds: int, memory_bytes: int) -> None:
     """Answer each line `[answer, gold]` with `[outcome, reason]`, until there are no more."""
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(resource.RLIMIT_AS, memory_bytes)
+    _limit(resource.RLIMIT_CORE, 0)
     for line in sys.stdin:
         answer, gold = json.loads(line)
         spent = resource.getrusage(resource.RUSAGE_SELF)
         # Should the parent be gone, this ends even a comparison that never does.
-        limit = int(spent.ru_utime + spent.ru_stime) + cpu_seconds
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+        _limit(resource.RLIMIT_CPU, int(spent.ru_utime + spent.ru_stime) + cpu_seconds)
         try:
             opinion = mathverify_opinion(answer, gold)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)  # a heap that ran full once is not trusted again
         print(json.dumps([opinion.outcome, opinion.reason]), file=replies)
+
+
+def _limit(kind: int, to: int) -> None:
+    """Set a soft limit, within the hard one that the machine may have set already."""
+    hard = resource.getrlimit(kind)[1]
+    resource.setrlimit(kind, (to if hard == resource.RLIM_INFINITY else min(to, hard), hard))
 
 
 if __name__ == "__main__":
