@@ -141,12 +141,12 @@ def _type(schema: Schema, of: Schema) -> str:
         names = [_type(schema, part) for part in parts]
         return " or ".join(name for name in dict.fromkeys(names) if name)
     shape = _resolved(schema, of)
-    kind = shape.get("type", "any")
+    kind = str(shape.get("type", "any"))
     if "enum" in shape:
         values = [str(value) for value in shape["enum"] if value not in (None, "")]
         name = "one of " + ", ".join(values) if values else ""
     elif kind == "array":
         name = f"list of {_type(schema, shape['items'])}"
     else:
-        name = _name(of) or (shape.get("format", kind) if kind == "string" else kind)
+        name = _name(of) or (str(shape.get("format", kind)) if kind == "string" else kind)
     return f"{name} or null" if of.get("nullable") else name

@@ -60,8 +60,21 @@ class ProblemFilters(Body):
     held_out = serializers.BooleanField(required=False)
 
 
-class UploadSerializer(Body):
-    file = serializers.FileField(help_text=f"Its name must end in {', '.join(uploads.ENDINGS)}.")
+class Upload(Body):
+    file = serializers.FileField()
+
+
+_UPLOAD = {
+    "type": "object",
+    "required": ["file"],
+    "properties": {
+        "file": {
+            "type": "string",
+            "format": "binary",
+            "description": f"Its name must end in {', '.join(uploads.ENDINGS)}.",
+        }
+    },
+}
 
 
 class Problems(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Problem]):
@@ -100,7 +113,7 @@ class Problems(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[
         created = status.HTTP_201_CREATED if summary.added else status.HTTP_200_OK
         return Response(ProblemSerializer(problem).data, status=created)
 
-    @extend_schema(request={"multipart/form-data": UploadSerializer}, responses={202: JobSerializer})
+    @extend_schema(request={"multipart/form-data": _UPLOAD}, responses={202: JobSerializer})
     @action(
         detail=False,
         methods=["post"],
@@ -110,5 +123,5 @@ class Problems(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[
     )
     def upload(self, request: Request) -> Response:
         """Send a file of problems. A worker imports it; the job's `result` then tells what was refused and why."""
-        job = uploads.receive(file=UploadSerializer.read(request)["file"], by=caller(request))
+        job = uploads.receive(file=Upload.read(request)["file"], by=caller(request))
         return Response(JobSerializer(job).data, status=status.HTTP_202_ACCEPTED)
