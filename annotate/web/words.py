@@ -44,3 +44,11 @@ def metric(version: PRMVersion, name: str) -> str:
 def share_of(part: int, whole: int) -> str:
     """A share in whole percent; a dash where there is no whole."""
     return f"{100 * part / whole:.0f} %" if whole else "–"
+
+
+@register.filter
+def compact(count: int) -> str:
+    """A count that fits a tile: exact below 100,000, then "123k" and "1.2M"."""
+    if count < 100_000:
+        return f"{count:,}"
+    return f"{count // 1000}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
