@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.utils import timezone
 
 from annotate.models import Label, Snapshot, StepRating
 from annotate.models.label import LabelQuerySet
@@ -68,6 +69,7 @@ def snapshot() -> Snapshot:
 
     The file is complete in storage before its row exists, so whoever finds the row can read it.
     """
+    began = timezone.now()
     digest = hashlib.sha256()
     with tempfile.TemporaryFile() as file:
 
@@ -86,7 +88,10 @@ def snapshot() -> Snapshot:
         kept, created = Snapshot.objects.get_or_create(
             sha256=sha256, defaults={"path": path, "n_labels": n_labels}
         )
-    if not created and kept.path != path:  # the same snapshot, made at the same time elsewhere
+    if created:  # what is submitted from `began` on may not be in it, and still waits for the next one
+        kept.created_at = began
+        kept.save(update_fields=("created_at",))
+    elif kept.path != path:  # the same snapshot, made at the same time elsewhere
         default_storage.delete(path)
     return kept
 

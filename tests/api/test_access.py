@@ -153,6 +153,14 @@ def test_the_command_prints_a_token_that_works_and_renews_it_on_request(
         call_command("create_token", "meg")
 
 
+def test_a_manager_cannot_read_the_tokens_of_others_in_the_admin() -> None:
+    theirs = Token.objects.create(user=ManagerFactory.create())
+    client = Client()
+    client.force_login(ManagerFactory.create())
+    for path in ("", "authtoken/tokenproxy/", f"authtoken/tokenproxy/{theirs.user_id}/change/"):
+        assert theirs.key not in client.get(f"/admin/{path}", follow=True).content.decode()
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -12,7 +12,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from django.core.files.base import ContentFile
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -25,6 +25,7 @@ from prm_backend.text.prm800k import labelled_solution, parse_record
 from tests.factories import (
     AnnotatorFactory,
     GradedSolutionFactory,
+    PRMVersionFactory,
     ProblemFactory,
     QueueItemFactory,
     RoundFactory,
@@ -239,6 +240,24 @@ def test_where_nothing_changed_a_snapshot_is_the_one_that_is_there() -> None:
     make_labels(1)
     assert snapshot() != first
     assert Snapshot.objects.count() == 2
+
+
+def test_a_label_submitted_while_a_snapshot_is_written_still_waits_for_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_labels(3)
+    save = default_storage.save
+
+    def save_slowly(name: str, content: File) -> str:
+        QueueItemFactory.create()
+        labelled(AnnotatorFactory.create(), -1)
+        return save(name, content)
+
+    monkeypatch.setattr(default_storage, "save", save_slowly)
+    first = snapshot()
+    PRMVersionFactory.create(number=1, snapshot=first)
+    assert Label.objects.untrained().count() == 1
+    assert first.n_labels == 3
 
 
 def test_a_file_that_a_kill_left_half_written_is_not_taken_for_a_snapshot() -> None:
