@@ -7,9 +7,12 @@ once per machine and told apart.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+
+import psutil
 
 from tests.bench.product import REPOSITORY, product, workers
 from tests.bench.report import Aim, report
@@ -35,11 +38,15 @@ def main() -> None:
         start = time.monotonic()
         first_run()
         queued: float | None = None
-        with workers(var_dir):
+        with workers(var_dir) as running:
             while queued is None and time.monotonic() - start < PATIENCE:
                 time.sleep(0.2)
                 if QueueItem.objects.exists():
                     queued = round(time.monotonic() - start, 1)
+            spent_cpu = {
+                name: round(sum(psutil.Process(worker.pid).cpu_times()[:2]), 1)
+                for name, worker in zip(("quick", "model"), running, strict=True)
+            }
         if queued is None:
             print(summary())
         ended = Job.objects.filter(finished_at__isnull=False).order_by("pk")
@@ -54,6 +61,8 @@ def main() -> None:
             "items": QueueItem.objects.count(),
             "seconds_to_unpack_the_model": round(unpacked, 1),
             "seconds_in_jobs": spent,
+            "cpu_seconds_of_workers": spent_cpu,  # says what a busy machine hides
+            "load_average": round(os.getloadavg()[0], 1),
         }
     report(
         "first_item", metrics, [Aim("seconds from services up to the first queued item", AIM_SECONDS, queued)]

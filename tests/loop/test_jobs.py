@@ -174,6 +174,16 @@ def test_a_silent_workers_job_starts_again_and_the_silent_worker_can_write_nothi
     assert messages() == 2
 
 
+def test_a_worker_that_starts_again_takes_back_what_its_dead_self_held() -> None:
+    job = jobs.enqueue_job("grade")
+    assert jobs.claim_job(job.pk) is not None
+    Job.objects.filter(pk=job.pk).update(worker="quick@here")
+    assert jobs.reap(worker="quick@there") == 0
+    assert jobs.reap(worker="quick@here") == 1
+    job.refresh_from_db()
+    assert (job.status, job.token, job.attempts) == (JobStatus.QUEUED, None, 1)
+
+
 def test_a_job_that_kills_its_workers_fails_instead_of_killing_for_ever(settings: Settings) -> None:
     settings.JOB_SILENCE_SECONDS = 0
     job = jobs.enqueue_job("grade")
