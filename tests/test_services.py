@@ -14,6 +14,7 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -77,7 +78,8 @@ def test_killed_servers_start_again_and_have_lost_nothing(var_dir: Path) -> None
     messages(var_dir).execute_command("WAITAOF", 1, 0, 5000)  # at most a second passes until it is on disk
 
     for pid in server_pids(var_dir):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # PostgreSQL's helpers follow their server by themselves
+            os.kill(pid, signal.SIGKILL)
     # The pid of the dead server may since belong to any other program: here, to this test.
     pid_file = var_dir / "postgres" / "postmaster.pid"
     pid_file.write_text("\n".join([str(os.getpid()), *pid_file.read_text().splitlines()[1:]]) + "\n")

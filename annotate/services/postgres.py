@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +76,13 @@ class Postgres:
         pid = self._pid()
         if pid is None:
             return
-        process = psutil.Process(pid)
-        process.send_signal(signal.SIGINT)  # PostgreSQL's "fast shutdown"
-        if self._process is not None and self._process.pid == pid:
-            self._process.wait(timeout=_PATIENCE)
-        else:
-            process.wait(timeout=_PATIENCE)
+        with suppress(psutil.NoSuchProcess):  # it may end by itself in between
+            process = psutil.Process(pid)
+            process.send_signal(signal.SIGINT)  # PostgreSQL's "fast shutdown"
+            if self._process is not None and self._process.pid == pid:
+                self._process.wait(timeout=_PATIENCE)
+            else:
+                process.wait(timeout=_PATIENCE)
 
     def answers(self) -> bool:
         try:
