@@ -29,7 +29,8 @@ HTMX = {"HX-Request": "true"}
 
 
 def _html(client: Client, path: str = "/progress/", **headers: str) -> str:
-    return client.get(path, headers=headers).content.decode()
+    html = client.get(path, headers=headers).content.decode()
+    return re.sub(r">\s+<", "><", html)
 
 
 def _stages(html: str) -> list[tuple[str, str]]:
