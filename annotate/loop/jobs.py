@@ -18,7 +18,6 @@ from itertools import takewhile
 from typing import Any
 
 from celery import current_task
-from celery.signals import worker_shutting_down
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -42,20 +41,10 @@ TRANSIENT = (
 _PROGRESS_SECONDS = 1.0  # how often progress is written, and a request to cancel noticed
 _LOST_AFTER = timedelta(minutes=2)  # a queued job whose message is older gets another one
 _KEEP_DONE = timedelta(days=1)
-_ending = threading.Event()  # this process is a worker that was asked to end
-
-
-@worker_shutting_down.connect
-def _end_soon(**_: Any) -> None:
-    _ending.set()
 
 
 class LostJob(Cancelled):
     """Another worker has the job now (this one seemed dead): whatever is not written yet must not be."""
-
-
-class HandedBack(Cancelled):
-    """This worker is asked to end: the job goes back into the queue rather than be finished first."""
 
 
 class Work:
@@ -70,8 +59,6 @@ class Work:
 
     def progress(self, now: Progress) -> None:
         """A ProgressCallback: writes where the work stands. Raises Cancelled when it must stop."""
-        if _ending.is_set():
-            raise HandedBack(f"the worker of {self.job} is asked to end")
         if self.lost.is_set():
             raise LostJob(f"{self.job} was given to another worker")
         if time.monotonic() - self._written_at < _PROGRESS_SECONDS and now.done < now.total:
@@ -122,9 +109,8 @@ def claim_job(job_id: int) -> Job | None:
 def working(job_id: int) -> Iterator[Work | None]:
     """Claim the job, beat its heart while the body runs, and write how it ended; None where there is nothing to do.
 
-    No exception leaves the body's block: each ends on the row. Cancelled -> cancelled; the worker's own end ->
-    queued again; a TRANSIENT one -> queued again with a growing pause, MAX_ATTEMPTS times; any other -> failed,
-    with the reason.
+    No exception leaves the body's block: each ends on the row. Cancelled -> cancelled; a TRANSIENT one -> queued
+    again with a growing pause, MAX_ATTEMPTS times; any other -> failed, with the reason.
     """
     job = claim_job(job_id)
     if job is None:
@@ -138,8 +124,6 @@ def working(job_id: int) -> Iterator[Work | None]:
         yield work
     except LostJob as lost:
         log.warning("%s", lost)
-    except HandedBack:
-        _hand_back(work)
     except Cancelled as cancelled:
         _finish(work, JobStatus.CANCELLED, str(cancelled) or "cancelled")
     except TRANSIENT as error:
@@ -254,19 +238,6 @@ def _beat(work: Work, stop: threading.Event) -> None:
 def _finish(work: Work, status: JobStatus, message: str) -> None:
     mine = Job.objects.filter(pk=work.job.pk, token=work.job.token, status=JobStatus.RUNNING)
     mine.update(status=status, message=message, result=work.result, finished_at=timezone.now(), token=None)
-
-
-def _hand_back(work: Work) -> None:
-    """It did nothing wrong, so this attempt does not count."""
-    with transaction.atomic():
-        mine = Job.objects.filter(pk=work.job.pk, token=work.job.token, status=JobStatus.RUNNING)
-        change = {
-            "status": JobStatus.QUEUED,
-            "token": None,
-            "message": "its worker was stopped; it starts again",
-        }
-        if mine.update(attempts=F("attempts") - 1, sent_at=timezone.now(), **change):
-            _send(work.job)
 
 
 def _try_again(work: Work, reason: str) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from celery.signals import worker_shutting_down
 from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
@@ -249,18 +248,3 @@ def eventually(holds: Callable[[], bool], seconds: float = 5) -> None:
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
-
-
-def test_a_worker_asked_to_end_hands_its_job_back_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_ending", threading.Event())
-    job = jobs.enqueue_job("grade")
-    with jobs.working(job.pk) as work:
-        assert work
-        work.progress(Progress(1, 9))
-        worker_shutting_down.send(sender="quick@here", sig="SIGTERM", how="Warm", exitcode=0)
-        work.progress(Progress(2, 9))
-        pytest.fail("it went on")
-    job.refresh_from_db()
-    assert (job.status, job.attempts, job.token) == (JobStatus.QUEUED, 0, None)
-    assert messages() == 2
-    assert jobs.claim_job(job.pk)
