@@ -63,7 +63,7 @@ def grade(job_id: int) -> None:
         if work:
             solutions = Solution.objects.ungraded().order_by("pk").select_related("problem")[:GRADE_BATCH]
             grade_stage.grade(solutions=list(solutions), graders=runtime.graders(), progress=work.progress)
-    waiting.call("grade", "bootstrap", "score")
+    waiting.call("grade", "bootstrap", "score", "generate")
 
 
 @shared_task
@@ -97,9 +97,11 @@ def enqueue(job_id: int) -> None:
         if work and prm:
             places = RoundProblem.objects.ready_to_choose(prm).order_by("pk").select_related("round")
             enqueue_stage.enqueue(places=list(places[:ENQUEUE_BATCH]), prm=prm, progress=work.progress)
-            if not places.exists():
-                for queue in enqueue_stage.wholly_scored(prm):
-                    enqueue_stage.reorder(queue=queue, prm=prm)
+            # All ranks shift when one item comes in: in full at the end of a round and for a new PRM, not every time.
+            going_on = RoundProblem.objects.unchosen().exists()
+            queues = enqueue_stage.out_of_order(prm) if going_on else enqueue_stage.wholly_scored(prm)
+            for queue in queues:
+                enqueue_stage.reorder(queue=queue, prm=prm)
     waiting.call("enqueue")
 
 
@@ -133,7 +135,7 @@ def promote(job_id: int) -> None:
             for candidate in PRMVersion.objects.candidates().filter(decision="").order_by("number"):
                 decided = promote_stage.decide(candidate=candidate)
                 work.message = f"{decided} is {decided.get_status_display()}: {decided.decision}"
-    waiting.call("score", "enqueue")
+    waiting.call("score", "enqueue", "generate")
 
 
 @shared_task(expires=30)  # the next one is on its way by then

@@ -14,6 +14,13 @@ from annotate.loop.retrain import retrain_due
 from annotate.models import PRMVersion, RoundProblem, Solution
 
 
+def _to_generate() -> bool:
+    """One worker samples and trains. Nothing reaches a person before a PRM serves: what leads there goes first."""
+    if PRMVersion.objects.serving() is None and any(map(_calls, ("grade", "bootstrap", "promote"))):
+        return False
+    return RoundProblem.objects.short_of_solutions().exists()
+
+
 def _to_score() -> bool:
     prm = PRMVersion.objects.serving()
     return prm is not None and Solution.objects.unscored_by(prm).exists()
@@ -28,7 +35,7 @@ def _to_enqueue() -> bool:
 
 # In loop order. retrain is missing: it works on one snapshot, so only the snapshot stage asks for it.
 WAITING: dict[str, Callable[[], bool]] = {
-    "generate": lambda: RoundProblem.objects.short_of_solutions().exists(),
+    "generate": _to_generate,
     "grade": lambda: Solution.objects.ungraded().exists(),
     "bootstrap": lambda: bootstrap_state().due,
     "score": _to_score,
@@ -41,8 +48,12 @@ WAITING: dict[str, Callable[[], bool]] = {
 def call(*stages: str) -> None:
     """Queue a job for each of these stages that has something waiting, unless it failed lately or was cancelled."""
     for stage in stages:
-        if jobs.held_until(stage) is None and WAITING[stage]():
+        if _calls(stage):
             jobs.enqueue_job(stage)
+
+
+def _calls(stage: str) -> bool:
+    return jobs.held_until(stage) is None and WAITING[stage]()
 
 
 def sweep() -> None:
