@@ -198,12 +198,13 @@ def test_a_cancelled_retrain_stops_and_leaves_the_serving_version(
     submit(person=person, item=work.item)
     request_retrain()
     start_worker("quick")
-    eventually(Job.objects.filter(kind="retrain").exists, "the snapshot asks for a retrain")
-    jobs.cancel(Job.objects.get(kind="retrain"))
     start_worker("model")
+    running = Job.objects.filter(kind="retrain", status=JobStatus.RUNNING)
+    eventually(running.exists, "retrain is under way")
+    jobs.cancel(running.get())
+    eventually(Job.objects.filter(kind="retrain", status=JobStatus.CANCELLED).exists, "it stops")
     waiting.sweep()
-    job = Job.objects.get(kind="retrain")
-    assert job.status == JobStatus.CANCELLED
+    assert not Job.objects.active().filter(kind__in=("snapshot", "retrain")).exists()
     assert list(PRMVersion.objects.all()) == [prm]
 
 
