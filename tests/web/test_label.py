@@ -289,6 +289,19 @@ def test_another_persons_item_is_out_of_reach(page: Client) -> None:
     assert not StepRating.objects.exists()
 
 
+def test_absurd_numbers_are_refused_not_stumbled_over(page: Client) -> None:
+    item = make_item()
+    page.get("/label/")
+    huge = 10**30
+    assert rate(page, huge, 0, 1).status_code == 404
+    assert post(page, "label_release", huge, token=QueueItem.objects.get().lease_token).status_code == 204
+    assert rate(page, item.pk, huge, 1).status_code == 400
+    assert rate(page, item.pk, 0, huge).status_code == 400
+    assert rate(page, item.pk, 0, 1, active_ms="9" * 5_000).status_code == 200
+    assert rate(page, item.pk, 0, 1, active_ms=huge).status_code == 200
+    assert QueueItem.objects.get().leased_by is not None
+
+
 def test_a_page_that_is_left_gives_its_item_back(page: Client) -> None:
     item = make_item()
     page.get("/label/")
