@@ -56,7 +56,7 @@ class StepProbs(NamedTuple):
 class Sampling:
     """How solutions are drawn; recorded whole on every Round."""
 
-    temperature: float = 0.8
+    temperature: float = 1.0
     top_p: float = 1.0
     max_new_tokens: int = 220
     prompt_template: str = "{problem}\n"

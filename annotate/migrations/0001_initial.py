@@ -317,7 +317,7 @@ class Migration(migrations.Migration):
                 ),
                 ("seed", models.PositiveBigIntegerField()),
                 ("samples_per_problem", models.PositiveIntegerField(default=8)),
-                ("temperature", models.FloatField(default=0.8)),
+                ("temperature", models.FloatField(default=1.0)),
                 ("top_p", models.FloatField(default=1.0)),
                 ("max_new_tokens", models.PositiveIntegerField(default=220)),
                 ("prompt_template", models.TextField()),
