@@ -11,12 +11,16 @@ from dataclasses import asdict, dataclass
 class PRMConfig:
     """How a PRM is trained from a base model.
 
-    `trained_layers` counts the transformer layers above the frozen, cached ones; 0 trains the head alone.
+    `depth` is the share of the backbone's layers that are used; those above are never run. Its default is measured:
+    on 128 labelled solutions a linear probe of SmolLM2-135M tells wrong steps from others (AUC, cross-validated) by
+    layer 12 of 30 at 0.71, by layer 18 at 0.74, by layer 24 at 0.67 and by layer 30 at 0.63.
+    `trained_layers` counts the layers that are trained, above the frozen, cached ones; 0 trains the head alone.
     An optimiser step sees `batch_solutions` solutions, in micro-batches of at most `batch_tokens` (padded) tokens,
     which alter memory and speed but not the loss. `class_weights` weigh the loss of steps rated -1, 0 and +1.
     More than `max_unusable_share` of the solutions without a usable label stops a training before it begins.
     """
 
+    depth: float = 0.6
     trained_layers: int = 2
     epochs: int = 2
     batch_solutions: int = 16
@@ -37,6 +41,8 @@ class PRMConfig:
         for name in ("epochs", "batch_solutions", "batch_tokens", "max_length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
+        if not 0 < self.depth <= 1:
+            raise ValueError(f"depth must lie in (0, 1], got {self.depth}")
         if self.trained_layers < 0:
             raise ValueError(f"trained_layers must be 0 or more, got {self.trained_layers}")
 

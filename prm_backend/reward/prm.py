@@ -58,7 +58,7 @@ class PRM:
             config.max_length, getattr(model.config, "max_position_embeddings", config.max_length)
         )
         self.batch_tokens = batch_tokens
-        self.split = Split(model, config.trained_layers)
+        self.split = Split(model, config.trained_layers, config.depth)
         self.above = self.split.trainable_above()
         self.head = StepHead(model.config.hidden_size).to(model.device)
         self.device = model.device
@@ -86,7 +86,7 @@ class PRM:
 
     def above_parameters(self) -> list[nn.Parameter]:
         """What is trained beside the head; none, not even the final norm, where only the head is."""
-        return list(self.above.parameters()) if self.split.first < self.split.depth else []
+        return list(self.above.parameters()) if self.split.first < self.split.stop else []
 
     def trained(self) -> dict[str, Tensor]:
         """The weights that training changes, by name; what a checkpoint holds."""

@@ -7,7 +7,7 @@ that does more between them (GPT-2 adds positions, Gemma scales) is found out by
 from __future__ import annotations
 
 import copy
-from typing import Any
+import math
 
 import torch
 from torch import Tensor, nn
@@ -22,58 +22,50 @@ class UnsupportedBackbone(ValueError):
 
 
 class Split:
-    """`below(ids)` gives the hidden states that enter layer `first`; `above` is the rest with its final norm.
+    """`below(ids)` gives the hidden states that enter layer `first`; `above` runs on from there to layer `stop`.
 
-    Neither is padded-aware: rows are padded on the right, and under a causal mask no real token sees the padding.
+    Rows are padded on the right: under a causal mask no real token sees the padding.
     """
 
-    def __init__(self, model: PreTrainedModel, trained_layers: int) -> None:
+    def __init__(self, model: PreTrainedModel, trained_layers: int, depth: float = 1.0) -> None:
+        """Use the lowest `depth` (a share) of the layers, at least as many as are trained. The model stays as it is."""
         backbone = model.base_model
-        assert isinstance(backbone, PreTrainedModel)  # its stubs promise no more than a Module
         name, layers = _layers(backbone)
         if not 0 <= trained_layers <= len(layers):
             raise UnsupportedBackbone(
                 f"trained_layers is {trained_layers}, but {model.config.model_type} has {len(layers)} layers"
             )
-        self.depth = len(layers)
-        self.first = len(layers) - trained_layers
-        self._whole = backbone
+        self.stop = max(math.ceil(depth * len(layers)), trained_layers)
+        self.first = self.stop - trained_layers
         self._below = _part(backbone, name, 0, self.first)
         for norm in _after_layers(backbone, name):
             self._below._modules[norm] = nn.Identity()
-        self._above = _part(backbone, name, self.first, len(layers))
-        self._above._modules[_embedding_name(backbone)] = nn.Identity()
-        self._probe(model.config)
+        self._above = _upper_part(backbone, name, self.first, self.stop)
+        self._probe(backbone, _upper_part(backbone, name, self.first, len(layers)))
 
     @torch.inference_mode()
     def below(self, input_ids: Tensor) -> Tensor:
         """[batch, tokens] ids → [batch, tokens, width] hidden states entering layer `first`."""
         return _hidden(self._below, input_ids=input_ids)
 
-    @torch.inference_mode()
-    def untrained_above(self, hidden: Tensor) -> Tensor:
-        """What the base model itself makes of `below`'s output: its final hidden states."""
-        return _hidden(self._above, inputs_embeds=hidden)
-
     def trainable_above(self) -> Above:
-        """A copy, in float32 and with gradients, of the layers from `first` on and the final norm."""
+        """A copy, in float32 and with gradients, of layers `first` to `stop` and the final norm."""
         return Above(copy.deepcopy(self._above).float().requires_grad_(True))
 
     @torch.inference_mode()
-    def _probe(self, config: Any) -> None:
-        device = next(self._whole.parameters()).device
-        ids = torch.arange(_PROBE_TOKENS, device=device)[None] % config.vocab_size
-        expected = _hidden(self._whole, input_ids=ids)
+    def _probe(self, whole: PreTrainedModel, rest: PreTrainedModel) -> None:
+        """UnsupportedBackbone unless `below` and the rest together compute what the whole does."""
+        kind = whole.config.model_type
+        ids = torch.arange(_PROBE_TOKENS, device=whole.device)[None] % whole.config.vocab_size
+        expected = _hidden(whole, input_ids=ids)
         try:
-            found = self.untrained_above(self.below(ids))
+            found = _hidden(rest, inputs_embeds=self.below(ids))
         except Exception as error:
-            raise UnsupportedBackbone(
-                f"{config.model_type} cannot be cut between its layers: {error!r}"
-            ) from error
+            raise UnsupportedBackbone(f"{kind} cannot be cut between its layers: {error!r}") from error
         off = (found - expected).abs().max().item()
         if not off <= _PROBE_TOLERANCE * max(1.0, expected.abs().max().item()):
             raise UnsupportedBackbone(
-                f"{config.model_type} cut between its layers computes something else (off by {off:.3g}): "
+                f"{kind} cut between its layers computes something else (off by {off:.3g}): "
                 "it cannot be trained with frozen, cached lower layers"
             )
 
@@ -112,9 +104,13 @@ def _after_layers(backbone: nn.Module, layers: str) -> list[str]:
     ]
 
 
-def _embedding_name(backbone: PreTrainedModel) -> str:
+def _upper_part(backbone: PreTrainedModel, layers: str, start: int, stop: int) -> PreTrainedModel:
+    """Layers `start` to `stop` and the final norm, fed with hidden states in place of embeddings."""
+    part = _part(backbone, layers, start, stop)
     embedding = backbone.get_input_embeddings()
-    return next(name for name, child in backbone.named_children() if child is embedding)
+    name = next(name for name, child in backbone.named_children() if child is embedding)
+    part._modules[name] = nn.Identity()
+    return part
 
 
 def _part(backbone: PreTrainedModel, layers: str, start: int, stop: int) -> PreTrainedModel:

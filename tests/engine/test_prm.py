@@ -77,7 +77,7 @@ def test_a_step_is_scored_by_what_stands_before_it_alone() -> None:
 
 
 def test_each_step_is_read_at_its_last_token() -> None:
-    prm = random_prm()
+    prm = random_prm(PRMConfig(depth=1.0))
     encoded = prm.encode(PROBLEMS[0], SOLUTIONS[0])
     with torch.no_grad():
         hidden = tiny_model(layers=3).model(torch.tensor([encoded.input_ids])).last_hidden_state[0]
@@ -139,6 +139,20 @@ def test_a_backbone_cut_between_its_layers_computes_what_the_whole_does(make, tr
     with torch.no_grad():
         found = split.trainable_above()(split.below(ids))
         assert torch.allclose(found, model.model(ids).last_hidden_state, atol=1e-5)
+
+
+@pytest.mark.parametrize(("depth", "trained", "used"), [(0.5, 1, 2), (0.6, 1, 3), (1.0, 1, 4), (0.2, 3, 3)])
+def test_the_layers_above_the_depth_are_not_run(depth: float, trained: int, used: int) -> None:
+    model = tiny_model(layers=4)
+    split = Split(model, trained, depth)
+    assert (split.first, split.stop) == (used - trained, used)
+    ids = torch.arange(20)[None]
+    with torch.no_grad():
+        found = split.trainable_above()(split.below(ids))
+        states = model.model(ids, output_hidden_states=True).hidden_states
+    # The last of a model's hidden states is normed already.
+    expected = states[used] if used == 4 else model.model.norm(states[used])
+    assert torch.allclose(found, expected, atol=1e-5)
 
 
 def test_training_the_layers_above_leaves_the_base_model_as_it_was() -> None:
