@@ -8,6 +8,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.crypto import get_random_string
+from rest_framework.authtoken.models import Token
 
 from annotate.errors import PlumblineError
 from annotate.models import ROLES, Person, QueueItem
@@ -47,10 +48,11 @@ def add_person(*, username: str, role: str) -> Access:
 
 @transaction.atomic
 def reset_password(*, person: Person) -> Access:
-    """Give a person another random password; all their sessions end."""
+    """Give a person another random password; all their sessions end, and their API token."""
     password = _new_password()
     person.set_password(password)
     person.save(update_fields=("password",))
+    Token.objects.filter(user=person).delete()
     return Access(person, password)
 
 

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from rest_framework.authtoken.models import Token
 
 from annotate.models import ANNOTATOR, Label, Person
 from tests.factories import AnnotatorFactory, QueueItemFactory
@@ -53,11 +54,14 @@ def test_a_role_that_does_not_exist_makes_nobody(as_manager: Client) -> None:
     assert not Person.objects.filter(username="ben").exists()
 
 
-def test_a_reset_password_replaces_the_old_one_and_ends_sessions(
+def test_a_reset_password_replaces_the_old_one_and_ends_sessions_and_the_token(
     as_manager: Client, as_annotator: Client, annotator: Person, stranger: Client
 ) -> None:
+    token = {"Authorization": f"Token {Token.objects.create(user=annotator).key}"}
+    assert stranger.post("/api/queue/next/", headers=token).status_code != 401
     html = as_manager.post(f"/people/{annotator.pk}/password/").content.decode()
     assert as_annotator.get("/work/").status_code == 302
+    assert stranger.post("/api/queue/next/", headers=token).status_code == 401
     assert stranger.post("/login/", {"username": "ada", "password": _shown_password(html)}).status_code == 302
 
 
