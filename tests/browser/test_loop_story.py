@@ -2,11 +2,13 @@
 
 Real PostgreSQL, Valkey, worker processes and a (tiny) language model under the PRM; tests/test_loop.py tells the same
 story without a browser. Most labels are given by a third person through the verbs, so that it does not take all day.
+PICTURES=docs/pictures takes the README's pictures on the way.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 PROBLEMS, SAMPLES = 16, 8
+TEXT = "A ribbon is cut in two; the parts are {a} and {b} cm long. How long was it? (What is {a} + {b}?)"
 LABELLED, BY_KEYBOARD = 112, 3
 PATIENCE = 400_000  # milliseconds, on a busy machine
 
@@ -80,13 +83,15 @@ def test_an_annotator_rates_by_keyboard_and_a_manager_sees_version_1_promoted(
 
         ada = AnnotatorFactory.create(username="ada")
         _rate_by_keyboard(sign_in_by_hand(ada), ada)
-        mara.get_by_role("row", name="ada").get_by_text(str(BY_KEYBOARD)).wait_for()
+        row = mara.get_by_role("row", name="ada")
+        row.get_by_role("cell", name=str(BY_KEYBOARD), exact=True).wait_for()
         _label_the_rest(AnnotatorFactory.create(username="ben"))
 
         mara.get_by_role("button", name="Retrain now").click()
         mara.get_by_text("Retraining is asked for.").wait_for()
         mara.locator("#version-1", has_text="serving").wait_for()
         mara.get_by_role("heading", name="Round 1").get_by_text("PRM v1 chooses").wait_for()
+        _picture(mara, "progress")
 
     v1 = PRMVersion.objects.get(number=1)
     assert (v1.status, v1.outcome_only) == (PRMStatus.PROMOTED, False)
@@ -96,11 +101,12 @@ def test_an_annotator_rates_by_keyboard_and_a_manager_sees_version_1_promoted(
     mara.get_by_text("better by held-out").wait_for()
     mara.get_by_role("img", name="Loss while training").wait_for()
     assert mara.get_by_role("button", name="Roll back to v0").is_visible()
+    _picture(mara, "version")
 
 
 def _import_problems(mara: Page, url: str, folder: Path) -> None:
     file = folder / "sums.jsonl"
-    rows = ({"problem": f"What is {n} + {n + 3}?", "answer": str(2 * n + 3)} for n in range(PROBLEMS))
+    rows = ({"problem": TEXT.format(a=n, b=n + 3), "answer": str(2 * n + 3)} for n in range(PROBLEMS))
     file.write_text("\n".join(map(json.dumps, rows)))
     mara.goto(f"{url}/problems/upload/")
     mara.get_by_label("Files of problems").set_input_files(file)
@@ -126,6 +132,9 @@ def _rate_by_keyboard(page: Page, ada: Person) -> None:
         item = QueueItem.objects.select_related("solution").get(leased_by=ada, done_at=None)
         right = item.solution.outcome == Outcome.CORRECT
         page.keyboard.press("3")
+        if not done:
+            page.locator("#state", has_text="1 of 2 rated").wait_for()
+            _picture(page, "label")
         page.keyboard.press("3" if right else "1")
         page.locator("#state", has_text="All steps rated" if right else "First error: step 2").wait_for()
         page.keyboard.press("Enter")
@@ -143,3 +152,10 @@ def _label_the_rest(person: Person) -> None:
         rate(person=person, item=work.item, step_index=0, rating=1)
         rate(person=person, item=work.item, step_index=1, rating=1 if right else -1)
         submit(person=person, item=work.item)
+
+
+def _picture(page: Page, name: str) -> None:
+    if folder := os.environ.get("PICTURES"):
+        page.set_viewport_size({"width": 1100, "height": 760})
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=f"{folder}/{name}.png")
