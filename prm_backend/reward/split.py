@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +30,7 @@ class Split:
 
     def __init__(self, model: PreTrainedModel, trained_layers: int, depth: float = 1.0) -> None:
         """Use the lowest `depth` (a share) of the layers, at least as many as are trained. The model stays as it is."""
-        backbone = model.base_model
+        backbone = cast(PreTrainedModel, model.base_model)
         name, layers = _layers(backbone)
         if not 0 <= trained_layers <= len(layers):
             raise UnsupportedBackbone(
