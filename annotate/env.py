@@ -109,7 +109,7 @@ def load(dotenv: Path | None = BASE_DIR / ".env") -> Config:
         model=_optional(env, "MODEL", _model_or_server) or bundled,
         prm_base=_optional(env, "PRM_BASE", _model) or bundled,
         held_out_share=env.float("HELD_OUT_SHARE", 0.1, validate=_share),
-        bootstrap_solutions=env.int("BOOTSTRAP_SOLUTIONS", 64, validate=_between(1, None)),
+        bootstrap_solutions=env.int("BOOTSTRAP_SOLUTIONS", 40, validate=_between(1, None)),
         prm_trained_layers=env.int(
             "PRM_TRAINED_LAYERS", PRMConfig.trained_layers, validate=_between(0, None)
         ),
