@@ -123,8 +123,8 @@ def _programs(port: int) -> list[Program]:
     working["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"  # a log has no use for bars
     return [
         Program("web", web, here),
-        Program("quick", [*worker, "-Q", "quick", "-n", "quick@plumbline"], working),
-        Program("model", [*worker, "-Q", "model", "-n", "model@plumbline"], working),
+        Program("quick", [*worker, "-Q", "quick", "-n", "quick@%h"], working),
+        Program("model", [*worker, "-Q", "model", "-n", "model@%h"], working),
         Program("beat", [*celery, "beat", "-l", "WARNING", "--pidfile="], here),
     ]
 
