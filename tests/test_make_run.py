@@ -155,7 +155,7 @@ def test_everything_starts_from_nothing_and_survives_being_killed(place: Place, 
     assert beside.process.wait(timeout=120) == 1
     assert "Plumbline already runs in" in beside.text()
 
-    worker = next(p for p in place.processes() if "model@plumbline" in p.cmdline())
+    worker = next(p for p in place.processes() if "model@%h" in p.cmdline())
     worker.kill()
     first.wait_for("model was ended by SIGKILL; starting it again")
 
@@ -186,7 +186,7 @@ def test_a_run_killed_alone_leaves_nothing_in_the_way(place: Place, taken_port: 
     second.address()
     assert "processes that outlived the last run" in second.text()
     names = [" ".join(p.cmdline()) for p in place.processes()]
-    assert sum("model@plumbline" in name for name in names) == 1
+    assert sum("model@" in name for name in names) == 1
     second.process.send_signal(signal.SIGTERM)
     assert second.process.wait(timeout=60) == 0
     assert place.is_empty()
