@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import psutil
 import pytest
 from django.conf import settings
 from django.db import connection
@@ -33,24 +35,32 @@ CHROMIUM_FLAGS = [
 ]
 
 
-@pytest.fixture(scope="session")
-def _var_dir() -> Iterator[Path]:
-    yield settings.VAR_DIR
+def pytest_configure() -> None:
+    """Clear up after runs that were killed: their servers still run, and their folders lie about."""
+    for folder in Path("/tmp").glob("plumbline-test-*-*"):
+        pid = folder.name.split("-")[2]
+        with suppress(FileNotFoundError):  # another run clears up, too
+            if pid.isdigit() and folder.stat().st_uid == os.getuid() and not psutil.pid_exists(int(pid)):
+                Services(folder).stop()
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_unconfigure() -> None:
     shutil.rmtree(settings.VAR_DIR, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(_var_dir: Path) -> Iterator[None]:
+def django_db_modify_db_settings() -> Iterator[None]:
     """pytest-django asks for this before it makes the test database: have a server there by then."""
-    services = Services(_var_dir, database=settings.EMBEDDED_DATABASE, broker=False, durable=False)
+    services = Services(settings.VAR_DIR, database=settings.EMBEDDED_DATABASE, broker=False, durable=False)
     services.start()
     yield
     services.stop()
 
 
 @pytest.fixture(scope="session")
-def _broker_server(_var_dir: Path) -> Iterator[None]:
-    services = Services(_var_dir, database=False, broker=settings.EMBEDDED_BROKER)
+def _broker_server() -> Iterator[None]:
+    services = Services(settings.VAR_DIR, database=False, broker=settings.EMBEDDED_BROKER)
     services.start()
     yield
     services.stop()

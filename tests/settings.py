@@ -7,8 +7,9 @@ import os
 import secrets
 import tempfile
 
-# Short, because Unix socket paths are; processes the tests start inherit it.
-os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="plumbline-test-", dir="/tmp")
+# Short, because Unix socket paths are; ours by pid, so that a later run can clear up after one that was killed.
+# Processes the tests start inherit it.
+os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix=f"plumbline-test-{os.getpid()}-", dir="/tmp")
 os.environ["SECRET_KEY"] = secrets.token_urlsafe(50)
 os.environ["DEBUG"] = "false"
 
