@@ -108,5 +108,7 @@ def _meta(raw: dict[str, Any]) -> Meta:
     report = raw["report"]
     values = {f.name: raw[f.name] for f in fields(Meta)}
     values["config"] = PRMConfig(**raw["config"])
-    values["report"] = Report(report["metrics"], tuple(report["curve"]), tuple(report["notes"]))
+    values["report"] = Report(
+        report["metrics"], tuple(report["curve"]), tuple(report["notes"]), report["tables"]
+    )
     return Meta(**values)
