@@ -27,7 +27,7 @@ from django.db import connection
 from kombu import Connection
 from kombu.exceptions import OperationalError
 
-from annotate.services import places, secret
+from annotate.services import places, postgres, secret
 from annotate.services.folders import ServiceError, private_folder
 from annotate.services.start import Services
 
@@ -99,6 +99,18 @@ def test_a_second_start_attaches_and_may_stop_what_another_process_started(var_d
     assert (var_dir / "postgres" / "postmaster.pid").read_text().split()[0] == before
     second.stop()
     assert not server_pids(var_dir)
+
+
+def test_a_server_that_hangs_is_stopped_all_the_same(var_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    impatient = [(number, 0.5 if number != signal.SIGKILL else 10.0) for number, _ in postgres._WAYS_TO_STOP]
+    monkeypatch.setattr(postgres, "_WAYS_TO_STOP", impatient)
+    services = Services(var_dir, broker=False)
+    services.start()
+    os.kill(int((var_dir / "postgres" / "postmaster.pid").read_text().split()[0]), signal.SIGSTOP)
+    services.stop()
+    Services(var_dir, broker=False).start()
+    with connect(var_dir) as database:
+        assert database.execute("select 1").fetchone() == (1,)
 
 
 def test_starting_twice_at_once_starts_each_server_once(var_dir: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import shutil
 import signal
@@ -28,6 +29,10 @@ from annotate.services.folders import (
 
 _VERSION = 18
 _PATIENCE = 60.0  # seconds; after a crash PostgreSQL first replays its log
+# "Fast" and "immediate" shutdown, then none at all; the last may leave helpers, which notice and end by themselves.
+_WAYS_TO_STOP = ((signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))
+
+logger = logging.getLogger(__name__)
 
 
 def _programs() -> Path:
@@ -72,17 +77,23 @@ class Postgres:
         self._make_database()
 
     def stop(self) -> None:
-        """End the server, open connections included, and wait for it; no server is no error."""
+        """End the server, open connections included, and wait for it; no server is no error.
+
+        One that hangs in its own shutdown is ended the hard way: the next start replays its log, nothing is lost.
+        """
         pid = self._pid()
         if pid is None:
             return
         with suppress(psutil.NoSuchProcess):  # it may end by itself in between
             process = psutil.Process(pid)
-            process.send_signal(signal.SIGINT)  # PostgreSQL's "fast shutdown"
+            for number, patience in _WAYS_TO_STOP:
+                process.send_signal(number)
+                with suppress(psutil.TimeoutExpired):
+                    process.wait(timeout=patience)
+                    break
+                logger.warning("PostgreSQL (process %d) did not heed %s", pid, number.name)
             if self._process is not None and self._process.pid == pid:
-                self._process.wait(timeout=_PATIENCE)
-            else:
-                process.wait(timeout=_PATIENCE)
+                self._process.wait()
 
     def answers(self) -> bool:
         try:
