@@ -117,7 +117,7 @@ def test_score_killed_in_the_middle_scores_every_step_once(
     prm = serving_prm(base)
     solutions = GradedSolutionFactory.create_batch(20)
     waiting.call("score")
-    job = kill_while(start_worker("model"), "score", settings)
+    job = kill_while(start_worker("model"), "score", settings, begun=0)
     assert not StepScore.objects.exists()
     start_worker("model")
     eventually(lambda: ended_well(job), "score ends")
@@ -152,10 +152,11 @@ def test_retrain_killed_in_the_middle_trains_one_version_later(
 def test_grade_killed_in_the_middle_grades_every_solution_once(
     start_worker: StartWorker, settings: Settings
 ) -> None:
-    problem = ProblemFactory(answer="7")
+    # Formulas, which a grader process has to be started for: plain numbers are compared before anybody could kill.
+    problem = ProblemFactory(answer=r"\frac{x+1}{2}")
     text = "It is.\n# Answer\n\n"
-    right = SolutionFactory.create_batch(3, problem=problem, text=f"{text}7")
-    wrong = SolutionFactory.create_batch(3, problem=problem, text=f"{text}8")
+    right = SolutionFactory.create_batch(3, problem=problem, text=rf"{text}\frac{{1+x}}{{2}}")
+    wrong = SolutionFactory.create_batch(3, problem=problem, text=rf"{text}\frac{{x}}{{2}}")
     waiting.call("grade")
     job = kill_while(start_worker("quick"), "grade", settings)
     start_worker("quick")
