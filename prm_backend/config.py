@@ -12,8 +12,8 @@ class PRMConfig:
     """How a PRM is trained from a base model.
 
     `depth` is the share of the backbone's layers that are used; those above are never run. Its default is measured:
-    on 128 labelled solutions a linear probe of SmolLM2-135M tells wrong steps from others (AUC, cross-validated) by
-    layer 12 of 30 at 0.71, by layer 18 at 0.74, by layer 24 at 0.67 and by layer 30 at 0.63.
+    on 128 labelled solutions (365 steps) a linear probe of SmolLM2-135M tells wrong steps from others (AUC,
+    cross-validated ridge) by layer 12 of 30 at 0.71, by layer 18 at 0.74 and by layer 24 at 0.67. A small sample.
     `trained_layers` counts the layers that are trained, above the frozen, cached ones; 0 trains the head alone.
     An optimiser step sees `batch_solutions` solutions, in micro-batches of at most `batch_tokens` (padded) tokens,
     which alter memory and speed but not the loss. `class_weights` weigh the loss of steps rated -1, 0 and +1.
