@@ -16,7 +16,7 @@ from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
 from annotate.loop.train import Trainer, TrainingInputs, current_inputs, report_json, train_version
 from annotate.models import Job, Label, Person, PRMVersion, Problem, Snapshot
-from prm_backend.evaluation.steps import evaluate_steps
+from prm_backend.evaluation.steps import judge
 from prm_backend.text.prm800k import Record, labelled_solution, parse_record
 from prm_backend.text.steps import text_hash
 from prm_backend.types import FinishReason, LabelledSolution, Progress, ProgressCallback, StepScorer, silent
@@ -118,6 +118,5 @@ def _held_out_flags(digests: set[str]) -> dict[str, bool]:
 def _measure(
     version: PRMVersion, scorer: StepScorer, labels: Sequence[LabelledSolution]
 ) -> dict[str, object]:
-    """The version's figures on these labels, by its own model."""
-    scored = scorer.score([label.problem for label in labels], [label.steps for label in labels])
-    return {"number": version.number, **report_json(evaluate_steps(scored, labels))}
+    """The version's figures on these labels, by its own model, measured as a candidate's are in training."""
+    return {"number": version.number, **report_json(judge(scorer, labels))}
