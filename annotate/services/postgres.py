@@ -166,7 +166,10 @@ class Postgres:
             and time.monotonic() + 45 < deadline
         ):
             raise ServiceError(f"PostgreSQL stopped at once:\n{last_lines(self.log)}")
+        # Nobody runs on our data (`_pid`): what a killed server left would only stand in the way, all the more while
+        # nobody has asked for its exit status and its pid still counts as taken.
         (self.data / "postmaster.pid").unlink(missing_ok=True)
+        (self.sockets / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": f'"{self.sockets}"',
