@@ -1,11 +1,13 @@
-"""Signing in without the login page, for tests that are about other pages."""
+"""Signing in without the login page; a database that is emptied only when the server is quiet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.core.signals import request_finished, request_started
 from django.test import Client
 
 from annotate.models import Person
@@ -27,3 +29,27 @@ def sign_in(live_server: Any) -> Callable[[Page | BrowserContext, Person], None]
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
 
     return give_session
+
+
+@pytest.fixture(autouse=True)
+def _quiet_server(transactional_db: None) -> Iterator[None]:
+    """Wait for the last requests (a closed page still gives its item back) before the database is emptied."""
+    started: list[float] = []
+    finished: list[float] = []
+
+    def on_start(**_: object) -> None:
+        started.append(time.monotonic())
+
+    def on_finish(**_: object) -> None:
+        finished.append(time.monotonic())
+
+    request_started.connect(on_start)
+    request_finished.connect(on_finish)
+    yield
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if len(started) <= len(finished) and time.monotonic() - max([*started, *finished, 0]) > 0.2:
+            break
+        time.sleep(0.05)
+    request_started.disconnect(on_start)
+    request_finished.disconnect(on_finish)
