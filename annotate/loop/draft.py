@@ -44,7 +44,10 @@ def begin(person: Person, item: QueueItem) -> Work:
 
 
 def _new_draft(person: Person, item: QueueItem) -> Label:
-    solution, problem, round_ = item.solution, item.solution.problem, item.solution.round
+    solution = item.solution
+    assert solution is not None  # so far every item is one the selection rule chose
+    assert item.score is not None
+    problem, round_ = solution.problem, solution.round
     return Label.objects.create(
         problem=problem,
         solution=solution,

@@ -52,9 +52,9 @@ def _enqueue(places: Sequence[RoundProblem], prm: PRMVersion, queue: Queue) -> i
             seed=f"{place.round.seed}/{place.problem_id}",
         )
         items += [_item(choice, place, queue, prm) for choice in chosen]
-    scores = sorted(item.score for item in items)
+    scores = sorted(item.score for item in items if item.score is not None)
     for item in items:
-        if item.arm != Arm.CONTROL:
+        if item.arm != Arm.CONTROL and item.score is not None:
             item.priority = bisect_left(scores, item.score) / len(scores)
     QueueItem.objects.bulk_create(items)
     RoundProblem.objects.filter(pk__in=[place.pk for place in ours]).update(chosen_at=timezone.now())

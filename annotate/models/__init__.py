@@ -5,7 +5,8 @@ from .label import Label, StepRating
 from .person import ANNOTATOR, MANAGER, ROLES, LoginAttempt, Person
 from .prm import PRMStatus, PRMVersion, Snapshot
 from .problem import Problem
-from .queue import Queue, QueueItem
+from .quality import Concern, Gold, Instructions, QualityPolicy
+from .queue import Queue, QueueItem, Way
 from .round import Round, RoundProblem
 from .score import SolutionScore, StepScore
 from .solution import Solution, Step
@@ -14,6 +15,9 @@ __all__ = [
     "ANNOTATOR",
     "MANAGER",
     "ROLES",
+    "Concern",
+    "Gold",
+    "Instructions",
     "Job",
     "JobStatus",
     "Label",
@@ -22,6 +26,7 @@ __all__ = [
     "PRMVersion",
     "Person",
     "Problem",
+    "QualityPolicy",
     "Queue",
     "QueueItem",
     "Round",
@@ -32,5 +37,6 @@ __all__ = [
     "Step",
     "StepRating",
     "StepScore",
+    "Way",
     "Worker",
 ]

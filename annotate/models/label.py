@@ -14,7 +14,7 @@ from prm_backend.types import FinishReason, Rating
 
 from .prm import PRMVersion
 from .problem import Problem
-from .queue import QueueItem
+from .queue import QueueItem, Way
 from .solution import Solution
 
 
@@ -89,6 +89,34 @@ class Label(models.Model):
     comment = models.TextField(blank=True, help_text="reason of a give-up or a bad problem")
     created_at = models.DateTimeField(auto_now_add=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
+    way = models.CharField(max_length=12, choices=Way, default=Way.FIRST_ERROR)
+    instructions = models.ForeignKey(
+        "annotate.Instructions",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="labels",
+        help_text="the version it was made under; null where imported",
+    )
+    gold = models.ForeignKey(
+        "annotate.Gold", null=True, blank=True, on_delete=models.PROTECT, related_name="answers"
+    )
+    agrees_with_gold = models.BooleanField(null=True, blank=True, help_text="judged when submitted")
+    adjudicates = models.BooleanField(
+        default=False, help_text="a manager's decision between labels that disagree"
+    )
+    hinted = models.BooleanField(null=True, blank=True, help_text="null where its queue gives no hints")
+    hint = models.IntegerField(
+        null=True,
+        blank=True,
+        help_text="the first error as the PRM guessed it, -1 for none; shown if `hinted`",
+    )
+    progress = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="how far the solution got before its error: 0 not at all … 3 nearly there",
+    )
+    critique = models.TextField(blank=True, help_text="what is wrong with the first bad step")
     imported_hash = models.CharField(
         max_length=64, null=True, blank=True, unique=True, help_text="sha256 of the record an import read"
     )
@@ -97,7 +125,14 @@ class Label(models.Model):
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=("solution", "annotator"), name="one_label_a_person_and_solution"),
+            models.UniqueConstraint(
+                fields=("solution", "annotator"),
+                condition=Q(adjudicates=False),
+                name="one_label_a_person_and_solution",
+            ),
+            models.UniqueConstraint(
+                fields=("solution",), condition=Q(adjudicates=True), name="one_adjudication_a_solution"
+            ),
             models.CheckConstraint(
                 condition=Q(submitted_at__isnull=True) | ~Q(finish_reason=""),
                 name="submitted_labels_say_why_they_ended",
@@ -135,6 +170,7 @@ class StepRating(models.Model):
     flagged = models.BooleanField(null=True, blank=True, help_text='the labeller pressed "Unsure"')
     chosen = models.BooleanField(default=False, help_text="PRM800K `chosen_completion` names this option")
     rated_at = models.DateTimeField(auto_now=True)
+    active_ms = models.PositiveIntegerField(default=0, help_text="active milliseconds spent on this step")
 
     class Meta:
         ordering = ("step_index", "option")

@@ -40,6 +40,18 @@ class Person(AbstractUser):
         default=uuid.uuid4, unique=True, editable=False, help_text="PRM800K's `labeler` in exports"
     )
 
+    keymap = models.JSONField(default=dict, blank=True, help_text="keys this person chose, by action")
+    language = models.CharField(
+        max_length=10, blank=True, help_text="of the pages; empty follows the browser"
+    )
+    practised_at = models.DateTimeField(null=True, blank=True, help_text="when the practice item was done")
+    admitted_at = models.DateTimeField(null=True, blank=True, help_text="when the screening was passed")
+    screenings = models.PositiveSmallIntegerField(default=0, help_text="screenings finished so far")
+    suspended_at = models.DateTimeField(
+        null=True, blank=True, help_text="paused: is given nothing to label until a manager lifts it"
+    )
+    suspension = models.TextField(blank=True, help_text="why, for the person and the managers")
+
     objects: ClassVar[PersonManager] = PersonManager()
 
     @cached_property

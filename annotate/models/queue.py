@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from django.conf import settings
@@ -13,13 +14,35 @@ from prm_backend.types import Arm
 
 from .person import Person
 from .prm import PRMVersion
+from .problem import Problem
 from .solution import Solution
+
+
+class Way(models.TextChoices):
+    """How a queue's solutions are labelled; a label keeps the way it was made."""
+
+    FIRST_ERROR = "first_error", "up to the first error"  # PRM800K's phase 2
+    EVERY_STEP = "every_step", "every step"
+    STEP_BY_STEP = "step_by_step", "step by step, with the model"  # PRM800K's phase 1
 
 
 class Queue(models.Model):
     """A labelling queue. Pausing it hands out nothing new; open work can be finished."""
 
     name = models.CharField(max_length=100, unique=True)
+    way = models.CharField(max_length=12, choices=Way, default=Way.FIRST_ERROR)
+    asks_further = models.BooleanField(
+        default=False, help_text="after the first error: how far it got, a critique, alternative steps"
+    )
+    options = models.PositiveSmallIntegerField(
+        default=4, help_text="next steps the model proposes at a time, in the ways that ask for them"
+    )
+    overlap = models.PositiveSmallIntegerField(default=1, help_text="people who label the same solution")
+    overlap_share = models.FloatField(
+        default=1.0, help_text="share of the solutions that `overlap` people label"
+    )
+    hints = models.BooleanField(default=False, help_text="show the PRM's guess of the first error")
+    blind_share = models.FloatField(default=0.2, help_text="share of labels made without a hint all the same")
     paused_at = models.DateTimeField(null=True, blank=True)
     ordered_by = models.ForeignKey(
         PRMVersion,
@@ -29,6 +52,18 @@ class Queue(models.Model):
         related_name="+",
         help_text="the PRM whose scores order what is open",
     )
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(condition=Q(overlap__gte=1), name="a_solution_needs_somebody"),
+            models.CheckConstraint(condition=Q(options__gte=1, options__lte=9), name="one_to_nine_options"),
+            models.CheckConstraint(
+                condition=Q(overlap_share__gte=0, overlap_share__lte=1), name="overlap_share_is_a_share"
+            ),
+            models.CheckConstraint(
+                condition=Q(blind_share__gte=0, blind_share__lte=1), name="blind_share_is_a_share"
+            ),
+        )
 
     def __str__(self) -> str:
         return self.name
@@ -71,20 +106,49 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         return self.filter(~Exists(mine))
 
 
+def _random_id() -> int:
+    return secrets.randbelow(2**53 - 1) + 1  # what a browser counts exactly
+
+
 class QueueItem(models.Model):
     """One solution for one person, with the whole record of why it was chosen (prm_backend.types.Choice).
 
     `score` and `prm` are what chose it and never change; `priority` is today's order and follows the serving PRM.
+    A solution for k people is k items, its copies 0 to k-1. Step by step there is a problem in place of a solution.
+    A gold item is made for the person it is given to, and was chosen by nothing.
     """
 
+    id = models.PositiveBigIntegerField(
+        primary_key=True, default=_random_id, help_text="random: it tells nothing of how the item came to be"
+    )
     queue = models.ForeignKey(Queue, on_delete=models.PROTECT, related_name="items")
-    solution = models.ForeignKey(Solution, on_delete=models.PROTECT, related_name="queue_items")
-    arm = models.CharField(max_length=16, choices=[(a.value, a.value.replace("_", " ")) for a in Arm])
+    solution = models.ForeignKey(
+        Solution, null=True, blank=True, on_delete=models.PROTECT, related_name="queue_items"
+    )
+    problem = models.ForeignKey(
+        Problem,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="queue_items",
+        help_text="where the solution grows while it is rated; else null",
+    )
+    copy = models.PositiveSmallIntegerField(default=0)
+    gold = models.ForeignKey(
+        "annotate.Gold", null=True, blank=True, on_delete=models.PROTECT, related_name="items"
+    )
+    arm = models.CharField(
+        max_length=16, blank=True, choices=[(a.value, a.value.replace("_", " ")) for a in Arm]
+    )
     strategy = models.CharField(max_length=100)
-    rank = models.PositiveIntegerField(help_text="1-based within the arm's order")
-    score = models.FloatField(help_text="log-product by `prm`, when chosen")
-    propensity = models.FloatField(help_text="probability in (0, 1] that this draw would choose it")
-    prm = models.ForeignKey(PRMVersion, on_delete=models.PROTECT, related_name="chosen_items")
+    rank = models.PositiveIntegerField(default=1, help_text="1-based within the arm's order")
+    score = models.FloatField(null=True, blank=True, help_text="log-product by `prm`, when chosen")
+    propensity = models.FloatField(
+        default=1, help_text="probability in (0, 1] that this draw would choose it"
+    )
+    prm = models.ForeignKey(
+        PRMVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="chosen_items"
+    )
     random_key = models.FloatField(help_text="uniform in [0, 1), seeded; the order of the control arm")
     priority = models.FloatField(help_text="higher is sooner")
 
@@ -100,7 +164,20 @@ class QueueItem(models.Model):
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=("queue", "solution"), name="solution_once_a_queue"),
+            models.UniqueConstraint(
+                fields=("queue", "solution", "copy"),
+                condition=Q(gold__isnull=True),
+                name="solution_copied_once_a_queue",
+            ),
+            models.UniqueConstraint(fields=("queue", "problem", "copy"), name="problem_copied_once_a_queue"),
+            models.CheckConstraint(
+                condition=Q(solution__isnull=True, problem__isnull=False)
+                | Q(solution__isnull=False, problem__isnull=True),
+                name="a_solution_or_a_problem",
+            ),
+            models.CheckConstraint(
+                condition=Q(arm="") | Q(prm__isnull=False, score__isnull=False), name="chosen_by_a_score"
+            ),
             models.UniqueConstraint(
                 fields=("leased_by",),
                 condition=Q(leased_by__isnull=False, done_at__isnull=True),

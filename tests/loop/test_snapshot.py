@@ -70,17 +70,19 @@ def make_labels(n: int, steps: int = 8) -> None:
         cursor.execute(
             """
             insert into annotate_label (problem_id, annotator_id, generation, question, finish_reason, submitted_at,
-                created_at, total_time, comment, is_quality_control_question, is_initial_screening_question)
+                created_at, total_time, comment, is_quality_control_question, is_initial_screening_question, way,
+                adjudicates, critique)
             select %s, %s, 0, %s, 'solution', timestamptz '2026-01-01' + n * interval '1 millisecond',
-                now(), 1000, '', false, false
+                now(), 1000, '', false, false, 'first_error', false, ''
             from generate_series(1, %s) as n
             """,
             [problem.pk, person.pk, json.dumps(question), n],
         )
         cursor.execute(
             """
-            insert into annotate_steprating (label_id, step_index, option, source, text, rating, chosen, rated_at)
-            select label.id, step.i - 1, 0, 'model', step.text, 1, true, now()
+            insert into annotate_steprating (label_id, step_index, option, source, text, rating, chosen, rated_at,
+                active_ms)
+            select label.id, step.i - 1, 0, 'model', step.text, 1, true, now(), 0
             from annotate_label as label cross join unnest(%s::text[]) with ordinality as step(text, i)
             where label.annotator_id = %s
             """,

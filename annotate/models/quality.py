@@ -1,0 +1,147 @@
+"""The quality programme: gold, what it asks of people, the instructions, and what waits for a manager's answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from .label import Label
+from .problem import Problem
+from .solution import Solution
+
+
+class QualityPolicy(models.Model):
+    """What managers ask of labels and people. There is one row; `QualityPolicy.current()` reads it."""
+
+    screening = models.BooleanField(default=False, help_text="new annotators are screened on gold first")
+    screening_items = models.PositiveSmallIntegerField(default=30)
+    admission_bar = models.FloatField(
+        default=0.75, help_text="share of the screening that must agree with gold"
+    )
+    screening_attempts = models.PositiveSmallIntegerField(default=2, help_text="screenings a person may take")
+    gold_every = models.PositiveSmallIntegerField(
+        default=0, help_text="about every how many items one is gold, unmarked; 0 mixes in none"
+    )
+    agreement_bar = models.FloatField(default=0.6, help_text="below this a person is paused")
+    agreement_window = models.PositiveSmallIntegerField(
+        default=20, help_text="latest gold answers that count"
+    )
+    undo_seconds = models.PositiveIntegerField(
+        default=600, help_text="how long a submitted label can be taken back"
+    )
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(condition=Q(pk=1), name="one_policy"),
+            models.CheckConstraint(
+                condition=Q(admission_bar__gte=0, admission_bar__lte=1)
+                & Q(agreement_bar__gte=0, agreement_bar__lte=1),
+                name="bars_are_shares",
+            ),
+        )
+
+    @classmethod
+    def current(cls) -> QualityPolicy:
+        return cls.objects.get_or_create(pk=1)[0]
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        self.pk = 1
+        super().save(*args, **kwargs)
+
+
+class GoldQuerySet(models.QuerySet["Gold"]):
+    def in_use(self) -> GoldQuerySet:
+        return self.filter(retired_at__isnull=True)
+
+
+class Gold(models.Model):
+    """A solution whose first error is agreed on. `accepted` holds every index it is reasonable to name; -1 for none.
+
+    `question` is what its first annotator was served, so a gold item looks like any other.
+    """
+
+    solution = models.OneToOneField(Solution, on_delete=models.PROTECT, related_name="gold")
+    question = models.JSONField()
+    accepted = models.JSONField(help_text="0-based indexes of the steps that may be called the first error")
+    explanation = models.TextField(blank=True, help_text="shown to those who missed it in a screening")
+    screens = models.BooleanField(default=False, help_text="for the screening, never mixed in later")
+    source = models.ForeignKey(Label, null=True, blank=True, on_delete=models.PROTECT, related_name="golds")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    retired_at = models.DateTimeField(null=True, blank=True)
+
+    objects = GoldQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"gold {self.pk}"
+
+
+class Instructions(models.Model):
+    """A version of the rating rules. Versions only grow; a label keeps the one it was made under."""
+
+    number = models.PositiveIntegerField(unique=True)
+    text = models.TextField(help_text="markdown-light")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-number",)
+        verbose_name_plural = "instructions"
+
+    def __str__(self) -> str:
+        return f"instructions {self.number}"
+
+
+class ConcernQuerySet(models.QuerySet["Concern"]):
+    def open(self) -> ConcernQuerySet:
+        return self.filter(resolved_at__isnull=True)
+
+
+class Concern(models.Model):
+    """Something an annotator noticed and a manager answers."""
+
+    class Kind(models.TextChoices):
+        UNSURE = "unsure", "unsure of a step"
+        ANSWER = "answer", "disputes the answer"
+        PROBLEM = "problem", "bad problem"
+
+    class Action(models.TextChoices):
+        ANSWER_FIXED = "answer_fixed", "the answer was corrected"
+        PROBLEM_RETIRED = "problem_retired", "the problem was retired"
+        REPLIED = "replied", "answered"
+
+    kind = models.CharField(max_length=7, choices=Kind)
+    label = models.ForeignKey(Label, on_delete=models.CASCADE, related_name="concerns")
+    problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="concerns")
+    step_index = models.PositiveIntegerField(null=True, blank=True)
+    text = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    action = models.CharField(max_length=15, blank=True, choices=Action)
+    reply = models.TextField(blank=True)
+    resolved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True, help_text="when the annotator saw the reply")
+
+    objects = ConcernQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("label", "kind", "step_index"), nulls_distinct=False, name="concern_raised_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(resolved_at__isnull=True) | ~Q(action=""), name="resolved_by_an_action"
+            ),
+        )
+        indexes = (
+            models.Index(fields=("created_at",), name="open_concerns", condition=Q(resolved_at__isnull=True)),
+        )
