@@ -65,5 +65,9 @@ class SelectionConfig:
 
 def config_hash(config: object) -> str:
     """SHA-256 (hex) of a config dataclass; equal configurations hash equally across processes and versions."""
-    text = json.dumps(asdict(config), sort_keys=True)  # type: ignore[call-overload]
-    return hashlib.sha256(text.encode()).hexdigest()
+    return json_hash(asdict(config))  # type: ignore[call-overload]
+
+
+def json_hash(value: object) -> str:
+    """SHA-256 (hex) of JSON data, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from prm_backend.config import PRMConfig, config_hash
+from prm_backend.config import PRMConfig, config_hash, json_hash
 from prm_backend.text.encoding import ENCODING_VERSION
 from prm_backend.types import Report
 
@@ -88,7 +88,7 @@ def read_meta(directory: Path) -> Meta:
         meta = _meta(raw)
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointRefused(f"{path} is damaged: {error!r}") from None
-    if meta.config_hash != raw.get("config_hash"):
+    if json_hash(raw["config"]) != raw.get("config_hash"):
         raise CheckpointRefused(f"{path} is damaged: its config does not have the recorded hash")
     return meta
 
@@ -106,7 +106,8 @@ def read_tensors(directory: Path) -> dict[str, Tensor]:
 
 def _meta(raw: dict[str, Any]) -> Meta:
     report = raw["report"]
-    values = {f.name: raw[f.name] for f in fields(Meta)}
+    # What a program of before did not write has its default, in the config too.
+    values = {f.name: raw[f.name] for f in fields(Meta) if f.name in raw}
     values["config"] = PRMConfig(**raw["config"])
     values["report"] = Report(
         report["metrics"], tuple(report["curve"]), tuple(report["notes"]), report["tables"]

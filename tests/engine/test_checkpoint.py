@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prm_backend.config import PRMConfig
+from prm_backend.config import PRMConfig, json_hash
 from prm_backend.reward.checkpoint import CheckpointRefused, read_meta
 from prm_backend.reward.prm import PRM
 from prm_backend.training.trainer import train_prm
@@ -103,6 +103,13 @@ def test_a_config_that_was_edited_is_refused(checkpoint: Path) -> None:
     edit(checkpoint, config=meta["config"] | {"max_length": 8})
     with pytest.raises(CheckpointRefused, match="does not have the recorded hash"):
         PRM.load(checkpoint)
+
+
+def test_a_checkpoint_from_before_an_option_existed_loads_with_its_default(checkpoint: Path) -> None:
+    meta = json.loads((checkpoint / "meta.json").read_text())
+    config = {name: value for name, value in meta["config"].items() if name != "max_unusable_share"}
+    edit(checkpoint, config=config, config_hash=json_hash(config))
+    assert read_meta(checkpoint).config == CONFIG
 
 
 @pytest.mark.parametrize(
