@@ -1,4 +1,6 @@
-"""The only place where steps become tokens and label positions. Knows a tokenizer, no model.
+"""Our own layout: steps become tokens and label positions, nowhere else. Knows a tokenizer, no model.
+
+`layouts` has those that published PRMs were trained on.
 
 Layout: `[bos] problem SEP step SEP step … step`. Each piece is tokenised apart from the separators, so no
 merge across a border (as with Math-Shepherd's ` ки`) moves or swallows the token a step is read at.
@@ -47,7 +49,7 @@ def encode(tokenizer: Tokenizer, problem: str, steps: Sequence[str], max_length:
     problem_ids, separator_ids, *steps_ids = tokenizer(
         texts, add_special_tokens=False, split_special_tokens=True, verbose=False
     )["input_ids"]
-    ids = [*_leading_ids(tokenizer), *problem_ids]
+    ids = [*leading_ids(tokenizer), *problem_ids]
     positions = []
     for number, step_ids in enumerate(steps_ids, start=1):
         if not step_ids or not steps[number - 1].strip():
@@ -59,7 +61,7 @@ def encode(tokenizer: Tokenizer, problem: str, steps: Sequence[str], max_length:
     return Encoded(tuple(ids), tuple(positions))
 
 
-def _leading_ids(tokenizer: Tokenizer) -> list[int]:
+def leading_ids(tokenizer: Tokenizer) -> list[int]:
     """The special tokens the tokenizer puts before a text (a Llama's BOS): its model expects them."""
     plain = list(tokenizer(["x"], add_special_tokens=False)["input_ids"][0])
     whole = list(tokenizer(["x"], add_special_tokens=True)["input_ids"][0])

@@ -1,0 +1,277 @@
+"""PRMs that others published, each read as its authors do; all satisfy `types.StepScorer`.
+
+A convention is a layout of tokens and a head. The heads of models whose code lives on the hub are read out of their
+safetensors and put on the plain transformers backbone: nobody's code is run, and no pickle opened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from torch import Tensor, nn
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+)
+
+from prm_backend.reward.prm import batches_by_length
+from prm_backend.text import layouts
+from prm_backend.text.encoding import Encoded, encode
+from prm_backend.text.layouts import BAD_TOKEN, GOOD_TOKEN, lay_out, one_token
+from prm_backend.types import StepProbs, Unscorable
+
+# [rows, tokens] ids and mask, and (rows, positions) → logits over (bad, good) or (bad, okay, great).
+Read = Callable[[Tensor, Tensor, tuple[Tensor, Tensor]], Tensor]
+
+
+def read_labels(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Read]:
+    """A token classifier with two (bad, good) or three (bad, okay, great) labels."""
+    model = _whole(AutoModelForTokenClassification, path, options)
+    if model.config.num_labels not in (2, 3):
+        raise ValueError(f"{path} has {model.config.num_labels} labels; a PRM of this kind has two or three")
+
+    def read(ids: Tensor, mask: Tensor, where: tuple[Tensor, Tensor]) -> Tensor:
+        return model(input_ids=ids, attention_mask=mask, use_cache=False).logits[where]
+
+    return model, read
+
+
+def read_answers(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Read]:
+    """A language model asked for `+` or `-`: the two rows of its output layer are the head."""
+    model = _whole(AutoModelForCausalLM, path, options)
+    rows = [one_token(tokenizer, BAD_TOKEN), one_token(tokenizer, GOOD_TOKEN)]
+    return model, _on_hidden(model, lambda hidden: model.get_output_embeddings()(hidden)[:, rows])
+
+
+def read_two_layers(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Read]:
+    """Qwen2.5-Math-PRM: linear, ReLU, linear to (bad, good)."""
+    model = _whole(AutoModel, path, options)
+    first, last = _linear(path, "score.0", model), _linear(path, "score.2", model)
+    return model, _on_hidden(model, lambda hidden: last(torch.relu(first(hidden))))
+
+
+def read_value(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Read]:
+    """Skywork: one value v, whose sigmoid is p(good); that is the softmax over (0, v)."""
+    model = _whole(AutoModel, path, options)
+    summary = _linear(path, VALUE_HEAD, model)
+
+    def value(hidden: Tensor) -> Tensor:
+        found = summary(hidden)
+        return torch.cat([torch.zeros_like(found), found], dim=-1)
+
+    return model, _on_hidden(model, value)
+
+
+VALUE_HEAD = "v_head.summary"
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How one family of PRMs reads text; `names` are the last parts of hub ids known to follow it.
+
+    `good_first`: served by vLLM, p(good) is the first column rather than the last.
+    """
+
+    name: str
+    encode: Callable[[Any, str, Sequence[str], int], Encoded | Unscorable]
+    open: Callable[[Path, Any, dict[str, Any]], tuple[PreTrainedModel, Read]]
+    names: tuple[str, ...] = ()
+    good_first: bool = False
+
+
+CONVENTIONS = {
+    convention.name: convention
+    for convention in (
+        Convention("plumbline", encode, read_labels),
+        Convention("trl", partial(lay_out, layouts.trl), read_labels),
+        # PURE's process reward is p(good) - p(bad): `great - bad` of what `score` gives.
+        Convention("pure", partial(lay_out, layouts.trl), read_labels, ("PURE-PRM-7B",)),
+        Convention(
+            "math-shepherd",
+            partial(lay_out, layouts.math_shepherd),
+            read_answers,
+            ("math-shepherd-mistral-7b-prm",),
+            good_first=True,
+        ),
+        Convention(
+            "rlhflow",
+            partial(lay_out, layouts.rlhflow),
+            read_answers,
+            ("Llama3.1-8B-PRM-Mistral-Data", "Llama3.1-8B-PRM-Deepseek-Data"),
+            good_first=True,
+        ),
+        Convention(
+            "qwen",
+            partial(lay_out, layouts.qwen),
+            read_two_layers,
+            ("Qwen2.5-Math-PRM-7B", "Qwen2.5-Math-PRM-72B", "Qwen2.5-Math-7B-PRM800K"),
+        ),
+        Convention(
+            "skywork",
+            partial(lay_out, layouts.skywork),
+            read_value,
+            ("Skywork-o1-Open-PRM-Qwen-2.5-1.5B", "Skywork-o1-Open-PRM-Qwen-2.5-7B"),
+        ),
+    )
+}
+
+
+def known_by_name(place: str) -> Convention | None:
+    """The convention of a hub id, a folder or a served model by the last part of its name; None for other names."""
+    last = place.rstrip("/").rsplit("/", 1)[-1].casefold()
+    for convention in CONVENTIONS.values():
+        if last in (name.casefold() for name in convention.names):
+            return convention
+    return None
+
+
+def recognise(path: Path) -> Convention:
+    """The convention a model directory follows, by what it holds. ValueError where nothing tells."""
+    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    architecture = (config.get("architectures") or [""])[0]
+    if found := known_by_name(str(path)):
+        return found
+    if architecture == "Qwen2ForProcessRewardModel":
+        return CONVENTIONS["qwen"]
+    if f"{VALUE_HEAD}.weight" in _tensor_files(path):
+        return CONVENTIONS["skywork"]
+    if architecture.endswith("ForTokenClassification"):
+        return CONVENTIONS["plumbline" if "step_encoding" in config else "trl"]
+    raise ValueError(
+        f"nothing in {path} tells how this PRM reads text; say it: one of {', '.join(CONVENTIONS)}, "
+        f"as in math-shepherd:{path}"
+    )
+
+
+class PublishedPRM:
+    """A PRM of one of `CONVENTIONS`. Binary ones give no p(okay). Not safe for two threads at once."""
+
+    def __init__(
+        self,
+        convention: Convention,
+        model: PreTrainedModel,
+        read: Read,
+        tokenizer: Any,
+        *,
+        name: str,
+        batch_tokens: int = 4096,
+    ) -> None:
+        self.name = name
+        self.tokenizer = tokenizer
+        self.max_length = int(getattr(model.config, "max_position_embeddings", 0) or 4096)
+        self.batch_tokens = batch_tokens
+        self._encode, self._model, self._read = convention.encode, model, read
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        convention: Convention,
+        *,
+        name: str = "",
+        device: str | torch.device = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> PublishedPRM:
+        """Load a model directory. ValueError where weights are missing, so no head is ever made up."""
+        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        model, read = convention.open(path, tokenizer, {"dtype": dtype, "device": device})
+        return cls(convention, model, read, tokenizer, name=name or path.name)
+
+    def score(
+        self, problems: Sequence[str], solutions: Sequence[Sequence[str]]
+    ) -> list[list[StepProbs] | Unscorable]:
+        """Score every step of `solutions[i]` for `problems[i]`; probabilities that sum to 1, in float64."""
+        laid = [
+            self._encode(self.tokenizer, problem, steps, self.max_length)
+            for problem, steps in zip(problems, solutions, strict=True)
+        ]
+        found: list[list[StepProbs] | Unscorable] = [e if isinstance(e, Unscorable) else [] for e in laid]
+        lengths = {i: len(e) for i, e in enumerate(laid) if isinstance(e, Encoded)}
+        for batch in batches_by_length(lengths, self.batch_tokens):
+            rows = [e for i in batch if isinstance(e := laid[i], Encoded)]
+            probs = iter(self._probs(rows))
+            for i, row in zip(batch, rows, strict=True):
+                found[i] = [next(probs) for _ in row.label_positions]
+        return found
+
+    @torch.inference_mode()
+    def _probs(self, rows: Sequence[Encoded]) -> list[StepProbs]:
+        device = self._model.device
+        ids = nn.utils.rnn.pad_sequence([torch.tensor(row.input_ids) for row in rows], batch_first=True)
+        mask = nn.utils.rnn.pad_sequence(
+            [torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True
+        )
+        where = torch.tensor(
+            [(i, position) for i, row in enumerate(rows) for position in row.label_positions]
+        )
+        row_index, token_index = where.to(device).T
+        logits = self._read(ids.to(device), mask.to(device), (row_index, token_index))
+        return [as_step_probs(row) for row in torch.softmax(logits.double(), dim=-1).tolist()]
+
+
+def as_step_probs(probs: Sequence[float]) -> StepProbs:
+    """(bad, good) or (bad, okay, great) as StepProbs; a binary PRM knows no okay."""
+    return StepProbs(probs[0], 0.0, probs[1]) if len(probs) == 2 else StepProbs(*probs)
+
+
+def _whole(kind: Any, path: Path, options: dict[str, Any]) -> PreTrainedModel:
+    """The model, frozen and in evaluation mode. transformers makes up what a file lacks; here that is refused."""
+    model, loaded = kind.from_pretrained(
+        path,
+        dtype=options["dtype"],
+        use_safetensors=True,
+        trust_remote_code=False,
+        output_loading_info=True,
+    )
+    if missing := sorted(loaded["missing_keys"]):
+        raise ValueError(
+            f"{path} lacks weights that {type(model).__name__} needs: {', '.join(missing[:3])}"
+            f"{' …' if len(missing) > 3 else ''}"
+        )
+    return model.to(options["device"]).requires_grad_(False).eval()
+
+
+def _on_hidden(model: PreTrainedModel, head: Callable[[Tensor], Tensor]) -> Read:
+    """The head on the backbone's last hidden states, at the steps only: a vocabulary is wide."""
+
+    def read(ids: Tensor, mask: Tensor, where: tuple[Tensor, Tensor]) -> Tensor:
+        backbone: Any = model.base_model
+        hidden = backbone(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
+        return head(hidden[where])
+
+    return read
+
+
+def _linear(path: Path, name: str, model: PreTrainedModel) -> nn.Linear:
+    """The linear layer stored as `name.weight` and `name.bias`."""
+    files = _tensor_files(path)
+    tensors = {}
+    for part in ("weight", "bias"):
+        key = f"{name}.{part}"
+        if key not in files:
+            raise ValueError(f"{path} holds no {key}: it is no PRM of this convention")
+        with safe_open(files[key], framework="pt") as file:
+            tensors[part] = file.get_tensor(key)
+    outputs, inputs = tensors["weight"].shape
+    layer = nn.Linear(inputs, outputs, dtype=model.dtype)
+    layer.load_state_dict(tensors)
+    return layer.to(model.device).requires_grad_(False)
+
+
+def _tensor_files(path: Path) -> dict[str, Path]:
+    """In which of the safetensors files each tensor lies."""
+    found: dict[str, Path] = {}
+    for file in sorted(path.glob("*.safetensors")):
+        with safe_open(file, framework="pt") as tensors:
+            found |= dict.fromkeys(tensors.keys(), file)
+    return found
