@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from annotate.loop.overlap import spread
 from annotate.loop.rounds import default_queue
 from annotate.models import PRMVersion, Queue, QueueItem, RoundProblem, Solution, SolutionScore
 from prm_backend.selection.choose import choose
@@ -57,6 +58,8 @@ def _enqueue(places: Sequence[RoundProblem], prm: PRMVersion, queue: Queue) -> i
         if item.arm != Arm.CONTROL and item.score is not None:
             item.priority = bisect_left(scores, item.score) / len(scores)
     QueueItem.objects.bulk_create(items)
+    if queue.overlap > 1:
+        spread(queue=queue, solutions=[item.solution_id for item in items if item.solution_id is not None])
     RoundProblem.objects.filter(pk__in=[place.pk for place in ours]).update(chosen_at=timezone.now())
     return len(items)
 
@@ -113,7 +116,8 @@ def _item(choice: Choice, place: RoundProblem, queue: Queue, prm: PRMVersion) ->
 
 def wholly_scored(prm: PRMVersion) -> QuerySet[Queue]:
     """Queues of which `prm` has scored (or refused) everything that is open: it can order them."""
-    unscored = QueueItem.objects.open().filter(queue=OuterRef("pk")).exclude(solution__scores__prm=prm)
+    waiting = QueueItem.objects.open().filter(queue=OuterRef("pk"), solution__isnull=False, gold__isnull=True)
+    unscored = waiting.exclude(solution__scores__prm=prm)
     return Queue.objects.filter(~Exists(unscored)).order_by("pk")
 
 

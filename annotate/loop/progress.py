@@ -86,7 +86,7 @@ def loop_counts() -> LoopCounts:
         "grade": Solution.objects.ungraded(),
         "score": Solution.objects.unscored_by(prm) if prm else graded.open(),
         "enqueue": RoundProblem.objects.ready_to_choose(prm) if prm else RoundProblem.objects.none(),
-        "label": QueueItem.objects.open(),
+        "label": QueueItem.objects.open().of_live_problems(),
         "leased": QueueItem.objects.leased(),
         "labelled": Label.objects.submitted(),
         "untrained": Label.objects.untrained(),
@@ -107,7 +107,7 @@ def round_standings(*, latest: int) -> list[RoundStanding]:
         decided=Count("pk", filter=Q(outcome__in=(Outcome.CORRECT, Outcome.WRONG))),
     )
     items = _by_round(
-        QueueItem.objects.filter(solution__round__in=rounds),
+        QueueItem.objects.chosen().filter(solution__round__in=rounds),
         "solution__round",
         open=Count("pk", filter=Q(done_at__isnull=True)),
         done=Count("pk", filter=Q(done_at__isnull=False)),

@@ -74,11 +74,24 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         """What waits for label, leased or not."""
         return self.filter(done_at__isnull=True)
 
+    def chosen(self) -> QueueItemQuerySet:
+        """Leave out gold, which was chosen by nothing and made for one person."""
+        return self.filter(gold__isnull=True)
+
+    def of_live_problems(self) -> QueueItemQuerySet:
+        """Leave out what belongs to a retired problem: nobody is given it any more."""
+        retired = Problem.objects.filter(retired_at__isnull=False)
+        return self.exclude(
+            Exists(retired.filter(solutions=OuterRef("solution")))
+            | Exists(retired.filter(pk=OuterRef("problem")))
+        )
+
     def free(self) -> QueueItemQuerySet:
         """Open and in nobody's hands, in the order people get them."""
         # A subquery, not a join: a claim locks its item, and must not lock the queue with it.
         running = Queue.objects.filter(paused_at__isnull=True)
-        return self.open().filter(leased_by__isnull=True, queue__in=running).order_by("-priority", "id")
+        free = self.open().chosen().of_live_problems().filter(leased_by__isnull=True, queue__in=running)
+        return free.order_by("-priority", "id")
 
     def leased(self) -> QueueItemQuerySet:
         return self.open().filter(leased_by__isnull=False)
@@ -91,6 +104,7 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         done, held = Q(done_at__isnull=False), Q(done_at__isnull=True, leased_by__isnull=False)
         return (
             self.order_by()
+            .filter(gold__isnull=True)
             .values("queue_id", "arm")
             .annotate(
                 waiting=Count("pk", filter=~done & ~held),

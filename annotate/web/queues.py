@@ -19,7 +19,7 @@ from prm_backend.types import Arm
 from .access import PersonRequest, manager_required
 from .acts import act
 
-_ARMS = {arm.value: arm.value.replace("_", " ") for arm in Arm}
+_ARMS = {arm.value: arm.value.replace("_", " ") for arm in Arm} | {"": "put here by hand"}
 
 
 @manager_required
