@@ -9,15 +9,17 @@ import math
 import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists
+from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from annotate.errors import AlreadySubmitted, InvalidRating, LeaseLost, NotYourItem
 from annotate.loop.work import Work, look
-from annotate.models import Label, Person, QueueItem, StepRating
+from annotate.models import Concern, Instructions, Label, Person, QueueItem, StepRating
 
+_MOST_STEP_MS = 2**31 - 1  # what the column holds: 24 days
 NOBODY: dict[str, None] = {"leased_by": None, "lease_token": None, "lease_expires_at": None}
 
 
@@ -31,16 +33,18 @@ def lease_end() -> datetime:
 
 def begin(person: Person, item: QueueItem) -> Work:
     """The person's draft on the item, begun now with its question frozen if there is none yet."""
-    label = Label.objects.drafts().filter(annotator=person, solution=item.solution).first()
-    rows: dict[int, StepRating] = {}
-    if label is None:
-        label = _new_draft(person, item)
-    else:
-        rows = {row.step_index: row for row in label.ratings.all()}
-        if label.queue_item_id != item.pk:  # the same solution, begun in another queue
-            label.queue_item = item
-            label.save(update_fields=("queue_item",))
-    return replace(look(label, item, rows), paused=item.queue.paused_at is not None)
+    disputes = Concern.objects.filter(label=OuterRef("pk"), kind=Concern.Kind.ANSWER)
+    drafts = Label.objects.drafts().annotate(disputed=Subquery(disputes.values("text")[:1]))
+    begun = drafts.filter(annotator=person, solution=item.solution).first()
+    if begun is None:
+        return replace(look(_new_draft(person, item), item, {}), paused=item.queue.paused_at is not None)
+    label: Label = begun
+    rows = {row.step_index: row for row in label.ratings.all()}
+    if label.queue_item_id != item.pk:  # the same solution, begun in another queue
+        label.queue_item = item
+        label.save(update_fields=("queue_item",))
+    disputed = begun.disputed or ""
+    return replace(look(label, item, rows), paused=item.queue.paused_at is not None, disputed=disputed)
 
 
 def _new_draft(person: Person, item: QueueItem) -> Label:
@@ -48,11 +52,14 @@ def _new_draft(person: Person, item: QueueItem) -> Label:
     assert solution is not None  # so far every item is one the selection rule chose
     assert item.score is not None
     problem, round_ = solution.problem, solution.round
+    # An expression, so that the newest version costs no query of its own.
+    rules: Any = Subquery(Instructions.objects.order_by("-number").values("pk")[:1])
     return Label.objects.create(
         problem=problem,
         solution=solution,
         annotator=person,
         queue_item=item,
+        instructions_id=rules,
         generation=None if round_ is None else round_.number - 1,  # PRM800K counts phase 2 from 0
         question={
             "problem": problem.text,
@@ -104,11 +111,13 @@ class Draft:
         texts = self.label.question["pre_generated_steps"]
         if not 0 <= step_index < len(texts):
             raise InvalidRating(f"There is no step {step_index + 1}: this solution has {len(texts)}.")
-        blank = StepRating(label=self.label, step_index=step_index, option=0, text=texts[step_index])
+        blank = StepRating(
+            label=self.label, step_index=step_index, option=0, text=texts[step_index], rated_at=None
+        )
         return self.rows.setdefault(step_index, blank)
 
     def since(self, before: Work, active_ms: int) -> Work:
-        """Look again after a change; note the active time, and keep the lease alive if it is half gone."""
+        """Look again after an act; note the active time, and keep the lease alive if it is half gone."""
         total = self.active_time(active_ms)
         if total != self.label.total_time:
             self.label.total_time = total
@@ -122,6 +131,11 @@ class Draft:
         """Total active time in ms: what the page counted so far, never going back, never above the wall clock."""
         wall_ms = int((timezone.now() - self.label.created_at).total_seconds() * 1000)
         return max(self.label.total_time, min(active_ms, wall_ms))
+
+    def step_time(self, row: StepRating, step_ms: int) -> None:
+        """Note active time on a step, in ms all together; the caller saves the row. Bounded as `active_time` is."""
+        wall_ms = int((timezone.now() - self.label.created_at).total_seconds() * 1000)
+        row.active_ms = max(row.active_ms, min(step_ms, wall_ms, _MOST_STEP_MS))
 
     def extend_lease(self) -> datetime:
         """Extend the lease; or lease the item anew, unless the person holds another (one lease a person)."""

@@ -7,14 +7,16 @@ first, and PostgreSQL's constraints (one lease a person, one label a person and 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
-from annotate.errors import InvalidFinish, InvalidRating
-from annotate.loop.draft import NOBODY, begin, new_lease, open_draft
+from annotate.errors import AlreadySubmitted, InvalidFinish, InvalidRating
+from annotate.loop.concerns import raise_concerns
+from annotate.loop.draft import NOBODY, Draft, begin, new_lease, open_draft
 from annotate.loop.work import Work
 from annotate.models import Label, Person, Queue, QueueItem, StepRating
 from prm_backend.text.steps import storable
@@ -46,54 +48,81 @@ def rate(
     person: Person,
     item: int,
     step_index: int,
-    rating: int,
+    rating: int | None,
     flagged: bool | None = None,
+    given_at: datetime | None = None,
+    step_ms: int = 0,
     active_ms: int = 0,
 ) -> Work:
-    """Save one rating (-1, 0 or +1), and whether the person is unsure of it (None leaves that as it was).
+    """Save one rating (-1, 0, +1; None takes it back), and whether the person is unsure (None leaves that as it was).
 
-    Raises InvalidRating for a step that does not exist or comes after the first error; NotYourItem, LeaseLost
-    and AlreadySubmitted where the item is not, or no longer, the person's to rate.
+    `given_at` is when the person gave it, now if None: per step the newest counts, so one that is sent twice or late
+    changes nothing. A late one given before the first error was seen is kept in the draft. `step_ms` and `active_ms`
+    are active ms on the step and on the item, all together. Raises InvalidRating for a step that does not exist or
+    comes after the first error; NotYourItem, LeaseLost and AlreadySubmitted where the item is not, or no longer,
+    the person's to rate.
     """
-    if rating not in list(Rating):
+    if rating is not None and rating not in list(Rating):
         raise InvalidRating(f"A rating is -1, 0 or 1, not {rating}.")
     with transaction.atomic():
         draft = open_draft(person, item)
-        before = draft.look()
+        before, given = draft.look(), _moment(given_at)
         row = draft.row(step_index)
-        if before.first_error is not None and step_index > before.first_error:
-            raise InvalidRating(
-                f"Step {step_index + 1} comes after the first error, step {before.first_error + 1}. "
-                "If that is no error, change its rating first."
-            )
-        row.rating, row.chosen = rating, rating != Rating.BAD
-        if flagged is not None:
-            row.flagged = flagged or None
-        row.save()
+        draft.step_time(row, step_ms)
+        if row.rated_at is None or given > row.rated_at:
+            if rating is not None:
+                _refuse_after_error(draft, before, step_index, given)
+            row.rating, row.chosen, row.rated_at = rating, rating not in (None, Rating.BAD), given
+            if flagged is not None:
+                row.flagged, row.flagged_at = flagged or None, given
+            row.save()
         return draft.since(before, active_ms)
 
 
-def flag(*, person: Person, item: int, step_index: int, unsure: bool, active_ms: int = 0) -> Work:
-    """Mark a step as one the person is unsure of, or take the mark back. Raises as `rate` does."""
+def _refuse_after_error(draft: Draft, before: Work, step_index: int, given: datetime) -> None:
+    error = before.first_error
+    if error is None or step_index <= error:
+        return
+    seen_at = draft.rows[error].rated_at
+    if seen_at is None or given >= seen_at:
+        raise InvalidRating(
+            f"Step {step_index + 1} comes after the first error, step {error + 1}. "
+            "If that is no error, change its rating first."
+        )
+
+
+def flag(
+    *,
+    person: Person,
+    item: int,
+    step_index: int,
+    unsure: bool,
+    given_at: datetime | None = None,
+    active_ms: int = 0,
+) -> Work:
+    """Mark a step as one the person is unsure of, or take the mark back. Of two, the newer counts, as in `rate`."""
     with transaction.atomic():
         draft = open_draft(person, item)
-        before = draft.look()
+        before, given = draft.look(), _moment(given_at)
         row = draft.row(step_index)
-        row.flagged = unsure or None  # PRM800K: null on a served step unless "Unsure" was pressed
-        # Not `rated_at`: a mark is no rating, and undo must not take it for the latest one.
-        row.save(update_fields=None if row.pk is None else ("flagged",))
+        if row.flagged_at is None or given > row.flagged_at:
+            # PRM800K: null on a served step unless "Unsure" was pressed. A mark is no rating: `rated_at` stays.
+            row.flagged, row.flagged_at = unsure or None, given
+            row.save(update_fields=None if row.pk is None else ("flagged", "flagged_at"))
         return draft.since(before, active_ms)
 
 
-def undo(*, person: Person, item: int, active_ms: int = 0) -> Work:
-    """Take back the rating given last; does nothing where none is left. Raises as `rate` does."""
+def undo(*, person: Person, item: int, step_index: int | None = None, active_ms: int = 0) -> Work:
+    """Take back the rating given last; does nothing where none is left. Raises as `rate` does.
+
+    With `step_index`, only if that step's is the last: so the same button pressed twice takes back one.
+    """
     with transaction.atomic():
         draft = open_draft(person, item)
         before = draft.look()
-        rated = [row for row in draft.rows.values() if row.rating is not None]
-        if rated:
-            last = max(rated, key=lambda row: (row.rated_at, row.step_index))
-            last.rating, last.chosen = None, False
+        if before.last_rated is not None and step_index in (None, before.last_rated):
+            last = draft.rows[before.last_rated]
+            last.rating, last.chosen, last.rated_at = None, False, timezone.now()
             last.save()
         return draft.since(before, active_ms)
 
@@ -104,18 +133,24 @@ def submit(
     item: int,
     finish_reason: str = "",
     comment: str = "",
+    given_at: datetime | None = None,
+    step_ms: Mapping[int, int] | None = None,
     active_ms: int = 0,
 ) -> Label:
     """Make the draft final and the item done. An empty reason means whichever of found_error and solution holds.
 
     The label keeps the unbroken run of ratings from the first step to the first error; ratings of later steps,
     given before the error was seen, go (PRM800K has none). A give-up ends in PRM800K's all-null step.
-    Submitting after the lease ran out is fine as long as nobody else took the item. Raises InvalidFinish for a
-    reason that contradicts the ratings or lacks its words; otherwise as `rate` does.
+    Submitting after the lease ran out is fine as long as nobody else took the item. `step_ms` are active ms by step
+    index, all together. What the person was unsure of, and a bad problem, become concerns. Raises InvalidFinish for
+    a reason that contradicts the ratings or lacks its words, AlreadySubmitted for one `given_at` before the label was
+    taken back; otherwise as `rate` does.
     """
     with transaction.atomic():
         draft = open_draft(person, item)
         label, work = draft.label, draft.look()
+        if label.reopened_at is not None and _moment(given_at) < label.reopened_at:
+            raise AlreadySubmitted("That submit came late: you have taken this label back since.")
         reason = _finish(work, finish_reason, comment)
         run = work.rated_run
         if any(step.index >= run and (step.unsure or step.rating is not None) for step in work.steps):
@@ -127,6 +162,10 @@ def submit(
         label.total_time = draft.active_time(active_ms)
         label.submitted_at = now
         label.save(update_fields=("finish_reason", "comment", "total_time", "submitted_at"))
+        _keep_step_times(draft, step_ms or {}, run)
+        unsure = [step.index for step in work.steps[:run] if step.unsure]
+        if unsure or reason is FinishReason.BAD_PROBLEM:
+            raise_concerns(label, unsure)
         QueueItem.objects.filter(pk=item).update(done_at=now, **NOBODY)
         return label
 
@@ -157,7 +196,7 @@ def _take(person: Person) -> QueueItem | None:
         stale = QueueItem.objects.expired().select_for_update(skip_locked=True)
         QueueItem.objects.filter(pk__in=stale.values("pk")).update(**NOBODY)
         begun = QueueItem.objects.open().filter(
-            leased_by=None, pk__in=person.labels.drafts().values("queue_item")
+            leased_by=None, pk__in=person.labels.at_hand().values("queue_item")
         )
         if not _take_first(person, begun.order_by("-priority", "id")):
             # Queue by queue, as the index of free items is; paused ones are left out once, here.
@@ -173,6 +212,20 @@ def _take_first(person: Person, items: QuerySet[QueueItem]) -> bool:
     """UPDATE … WHERE id = (SELECT … LIMIT 1 FOR UPDATE SKIP LOCKED): nobody waits, nobody gets it twice."""
     first = items.select_for_update(skip_locked=True).values("pk")[:1]
     return bool(QueueItem.objects.filter(pk=Subquery(first)).update(**new_lease(person)))
+
+
+def _moment(given_at: datetime | None) -> datetime:
+    """When an act was given; a clock that runs ahead is held to now."""
+    now = timezone.now()
+    return now if given_at is None else min(given_at, now)
+
+
+def _keep_step_times(draft: Draft, step_ms: Mapping[int, int], run: int) -> None:
+    kept = [row for index, row in draft.rows.items() if index < run and step_ms.get(index, 0) > row.active_ms]
+    for row in kept:
+        draft.step_time(row, step_ms[row.step_index])
+    if kept:
+        StepRating.objects.bulk_update(kept, ("active_ms",))
 
 
 def _finish(work: Work, given: str, comment: str) -> FinishReason:

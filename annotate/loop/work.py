@@ -24,19 +24,26 @@ class WorkStep:
     rating: int | None
     unsure: bool
     after_error: bool
+    active_ms: int = 0
 
     @property
     def number(self) -> int:
         return self.index + 1
+
+    @property
+    def look(self) -> tuple[int | None, bool, bool]:
+        """All that can change in how it is shown."""
+        return self.rating, self.unsure, self.after_error
 
 
 @dataclass(frozen=True)
 class Work:
     """A solution under rating: `item` names it in every verb of annotate.loop.label.
 
-    `guess` is the current guess of the final answer (PRM800K shows labellers that, never the reference solution).
+    `guess` is the current guess of the final answer (PRM800K shows labellers that, never the reference solution),
+    `answer` the one this solution ends in. `last_rated` is the step whose rating was given last.
     `changed` lists the indexes of steps that look different since the verb before; `active_ms` is active time so far;
-    `paused` says, when the item is claimed, whether its queue is.
+    `paused` and `disputed` say, when the item is claimed, whether its queue is, and what the person said of the guess.
     """
 
     item: int
@@ -45,10 +52,13 @@ class Work:
     generation: int | None
     problem: str
     guess: str | None
+    answer: str
     steps: tuple[WorkStep, ...]
     active_ms: int
+    last_rated: int | None = None
     changed: tuple[int, ...] = ()
     paused: bool = False
+    disputed: str = ""
 
     @cached_property
     def first_error(self) -> int | None:
@@ -74,9 +84,9 @@ class Work:
         return FinishReason.SOLUTION if self.steps and self.rated_run == len(self.steps) else None
 
     def since(self, before: Work) -> Work:
-        """The same, with `changed` set to where it differs from `before`."""
+        """The same, with `changed` set to where it looks different from `before`."""
         pairs = zip(self.steps, before.steps, strict=True)
-        return replace(self, changed=tuple(new.index for new, old in pairs if new != old))
+        return replace(self, changed=tuple(new.index for new, old in pairs if new.look != old.look))
 
 
 def look(label: Label, item: QueueItem, rows: Mapping[int, StepRating]) -> Work:
@@ -90,9 +100,11 @@ def look(label: Label, item: QueueItem, rows: Mapping[int, StepRating]) -> Work:
             rating=rows[i].rating if i in rows else None,
             unsure=bool(i in rows and rows[i].flagged),
             after_error=i > error,
+            active_ms=rows[i].active_ms if i in rows else 0,
         )
         for i, text in enumerate(texts)
     )
+    rated = [(row.rated_at, i) for i, row in rows.items() if row.rating is not None and row.rated_at]
     return Work(
         item=item.pk,
         token=item.lease_token,
@@ -100,6 +112,8 @@ def look(label: Label, item: QueueItem, rows: Mapping[int, StepRating]) -> Work:
         generation=label.generation,
         problem=label.question["problem"],
         guess=label.question["ground_truth_answer"],
+        answer=label.question.get("pre_generated_answer") or "",
         steps=steps,
         active_ms=label.total_time,
+        last_rated=max(rated)[1] if rated else None,
     )

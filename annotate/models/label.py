@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Count, Q, Subquery, Value
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
 from prm_backend.types import FinishReason, Rating
 
@@ -32,6 +33,10 @@ class LabelQuerySet(models.QuerySet["Label"]):
 
     def drafts(self) -> LabelQuerySet:
         return self.filter(submitted_at__isnull=True)
+
+    def at_hand(self) -> LabelQuerySet:
+        """Drafts their people go on with by themselves: not those they put aside."""
+        return self.drafts().filter(skipped_at__isnull=True)
 
     def submitted_since(self, moment: datetime) -> LabelQuerySet:
         return self.filter(submitted_at__gte=moment)
@@ -89,6 +94,12 @@ class Label(models.Model):
     comment = models.TextField(blank=True, help_text="reason of a give-up or a bad problem")
     created_at = models.DateTimeField(auto_now_add=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
+    reopened_at = models.DateTimeField(
+        null=True, blank=True, help_text="when it was last taken back after a submit"
+    )
+    skipped_at = models.DateTimeField(
+        null=True, blank=True, help_text="when its person put the draft aside for others to take"
+    )
     way = models.CharField(max_length=12, choices=Way, default=Way.FIRST_ERROR)
     instructions = models.ForeignKey(
         "annotate.Instructions",
@@ -133,11 +144,6 @@ class Label(models.Model):
             models.UniqueConstraint(
                 fields=("solution",), condition=Q(adjudicates=True), name="one_adjudication_a_solution"
             ),
-            models.UniqueConstraint(
-                fields=("problem", "annotator"),
-                condition=Q(solution__isnull=True, queue_item__isnull=False),
-                name="one_grown_solution_a_person_and_problem",
-            ),
             models.CheckConstraint(
                 condition=Q(submitted_at__isnull=True) | ~Q(finish_reason=""),
                 name="submitted_labels_say_why_they_ended",
@@ -174,7 +180,12 @@ class StepRating(models.Model):
     rating = models.SmallIntegerField(null=True, blank=True)
     flagged = models.BooleanField(null=True, blank=True, help_text='the labeller pressed "Unsure"')
     chosen = models.BooleanField(default=False, help_text="PRM800K `chosen_completion` names this option")
-    rated_at = models.DateTimeField(auto_now=True)
+    rated_at = models.DateTimeField(
+        null=True,
+        default=timezone.now,
+        help_text="when the rating was given, or taken back; null: never rated",
+    )
+    flagged_at = models.DateTimeField(null=True, blank=True, help_text="when the mark was set or taken off")
     active_ms = models.PositiveIntegerField(default=0, help_text="active milliseconds spent on this step")
 
     class Meta:

@@ -81,6 +81,12 @@ class Gold(models.Model):
         return f"gold {self.pk}"
 
 
+class InstructionsManager(models.Manager["Instructions"]):
+    def current(self) -> Instructions | None:
+        """The version that holds now; None only where every version was deleted by hand."""
+        return self.first()
+
+
 class Instructions(models.Model):
     """A version of the rating rules. Versions only grow; a label keeps the one it was made under."""
 
@@ -94,6 +100,8 @@ class Instructions(models.Model):
     class Meta:
         ordering = ("-number",)
         verbose_name_plural = "instructions"
+
+    objects = InstructionsManager()
 
     def __str__(self) -> str:
         return f"instructions {self.number}"
