@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotate.loop.overlap import spread
-from annotate.loop.rounds import default_queue
+from annotate.loop.queues import default_queue
 from annotate.models import PRMVersion, Queue, QueueItem, RoundProblem, Solution, SolutionScore
 from prm_backend.selection.choose import choose
 from prm_backend.types import Arm, Choice, Outcome, Progress, ProgressCallback, SelectionCandidate, silent

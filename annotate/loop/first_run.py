@@ -8,7 +8,8 @@ from django.db import connection, transaction
 
 from annotate.loop.people import Access, add_person
 from annotate.loop.problems import import_problems
-from annotate.loop.rounds import default_queue, start_round
+from annotate.loop.queues import default_queue
+from annotate.loop.rounds import start_round
 from annotate.models import ANNOTATOR, MANAGER, Person, Round
 from prm_backend.generators.starter.problems import SAMPLE_SEED, make_problems
 from prm_backend.text.problems import ProblemRow

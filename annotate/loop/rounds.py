@@ -1,4 +1,4 @@
-"""Start a Round: which problems, sampled how, chosen by which rule. And pausing a queue. Samples nothing itself."""
+"""Start a Round: which problems, sampled how, chosen by which rule. Samples nothing itself."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Count, Max, QuerySet
-from django.utils import timezone
 
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
-from annotate.models import Person, Problem, Queue, Round, RoundProblem
+from annotate.models import Person, Problem, Round, RoundProblem
 from prm_backend.config import SelectionConfig
 from prm_backend.generators import default_prompt_template
 from prm_backend.types import Sampling
@@ -93,20 +92,6 @@ def plan_round(*, problems: int = PROBLEMS) -> RoundPlan:
     usable = Problem.objects.usable().count()
     untouched = Problem.objects.untouched().count()
     return RoundPlan(min(problems, usable), min(problems, untouched), usable)
-
-
-def default_queue() -> Queue:
-    """The queue that rounds fill."""
-    return Queue.objects.get_or_create(name="default")[0]
-
-
-def pause_queue(*, queue: Queue, by: Person | None = None) -> None:
-    """Hand out nothing new; what is in people's hands can be finished."""
-    Queue.objects.filter(pk=queue.pk, paused_at__isnull=True).update(paused_at=timezone.now())
-
-
-def resume_queue(*, queue: Queue, by: Person | None = None) -> None:
-    Queue.objects.filter(pk=queue.pk).update(paused_at=None)
 
 
 def _next_problems() -> QuerySet[Problem]:

@@ -144,6 +144,11 @@ class Label(models.Model):
             models.UniqueConstraint(
                 fields=("solution",), condition=Q(adjudicates=True), name="one_adjudication_a_solution"
             ),
+            models.UniqueConstraint(
+                fields=("problem", "annotator"),
+                condition=Q(solution__isnull=True, queue_item__isnull=False),
+                name="one_grown_solution_a_person_and_problem",
+            ),
             models.CheckConstraint(
                 condition=Q(submitted_at__isnull=True) | ~Q(finish_reason=""),
                 name="submitted_labels_say_why_they_ended",

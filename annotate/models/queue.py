@@ -43,6 +43,7 @@ class Queue(models.Model):
     )
     hints = models.BooleanField(default=False, help_text="show the PRM's guess of the first error")
     blind_share = models.FloatField(default=0.2, help_text="share of labels made without a hint all the same")
+    takes_rounds = models.BooleanField(default=False, help_text="rounds put what they choose here")
     paused_at = models.DateTimeField(null=True, blank=True)
     ordered_by = models.ForeignKey(
         PRMVersion,
@@ -55,6 +56,12 @@ class Queue(models.Model):
 
     class Meta:
         constraints = (
+            models.UniqueConstraint(
+                fields=("takes_rounds",), condition=Q(takes_rounds=True), name="rounds_fill_one_queue"
+            ),
+            models.CheckConstraint(
+                condition=Q(takes_rounds=False) | ~Q(way="step_by_step"), name="rounds_bring_whole_solutions"
+            ),
             models.CheckConstraint(condition=Q(overlap__gte=1), name="a_solution_needs_somebody"),
             models.CheckConstraint(condition=Q(options__gte=1, options__lte=9), name="one_to_nine_options"),
             models.CheckConstraint(
@@ -219,6 +226,14 @@ class QueueItem(models.Model):
 
     def __str__(self) -> str:
         return f"item {self.pk}"
+
+    @property
+    def subject(self) -> Problem:
+        """The problem it is about, whether a solution of it is served or grows."""
+        if self.problem is not None:
+            return self.problem
+        assert self.solution is not None  # a_solution_or_a_problem
+        return self.solution.problem
 
     def is_held_by(self, person: Person) -> bool:
         return self.done_at is None and self.leased_by_id == person.pk

@@ -1,4 +1,4 @@
-"""`/queues/`: what waits for people, who holds what, pause and resume, and the labels as a file."""
+"""`/queues/`: what waits for people, who holds what, and how each queue asks for labels; the labels as a file."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections import defaultdict
 from datetime import datetime
 from typing import Any
 
+from django import forms
+from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.loop import rounds
+from annotate.loop import queues as verbs
 from annotate.loop.snapshot import label_lines
-from annotate.models import Label, Queue, QueueItem
+from annotate.models import Label, Problem, Queue, QueueItem
 from prm_backend.types import Arm
 
 from .access import PersonRequest, manager_required
@@ -22,20 +24,76 @@ from .acts import act
 _ARMS = {arm.value: arm.value.replace("_", " ") for arm in Arm} | {"": "put here by hand"}
 
 
+def _share(label: str, help_text: str = "") -> forms.FloatField:
+    return forms.FloatField(label=label, help_text=help_text, min_value=0, max_value=1, step_size=0.05)
+
+
+class QueueForm(forms.ModelForm):
+    options = forms.IntegerField(
+        label="Steps proposed at a time",
+        help_text="Where the model proposes next steps: at the first error, or step by step.",
+        min_value=1,
+        max_value=9,
+        initial=4,
+    )
+    overlap = forms.IntegerField(label="People for each solution", min_value=1, max_value=100, initial=1)
+    overlap_share = _share("Share of solutions for that many people", "The rest is rated by one person.")
+    blind_share = _share("Share of labels without a hint")
+
+    class Meta:
+        model = Queue
+        fields = (
+            "name", "way", "asks_further", "options", "overlap", "overlap_share", "hints", "blind_share"
+        )  # fmt: skip
+        labels = {
+            "way": "Rating goes",
+            "asks_further": "Ask further at the first error",
+            "hints": "Show hints",
+        }
+        help_texts = {
+            "asks_further": "How far the solution got, what is wrong, and other next steps to rate.",
+            "hints": "The PRM's guess of the first error. It sways people, so a share is kept blind.",
+        }
+
+
+class ProblemsForm(forms.Form):
+    problems = forms.IntegerField(min_value=1, max_value=100_000, initial=20)
+
+
 @manager_required
 @require_safe
 def queues(request: PersonRequest) -> HttpResponse:
     arms: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in QueueItem.objects.by_arm():
         arms[row["queue_id"]].append(row | {"name": _ARMS[row["arm"]]})
-    held = QueueItem.objects.leased().select_related("leased_by", "queue", "solution__problem")
+    held = QueueItem.objects.leased().select_related("leased_by", "queue", "problem", "solution__problem")
     context = {
         "queues": [(queue, arms[queue.pk], _sum(arms[queue.pk])) for queue in Queue.objects.order_by("name")],
         "held": held.order_by("lease_expires_at")[:200],
         "n_labels": Label.objects.submitted().count(),
+        "untouched": Problem.objects.untouched().filter(queue_items__isnull=True).count(),
         "now": timezone.now(),
     }
     return render(request, "queues/queues.html", context)
+
+
+@manager_required
+@require_http_methods(["GET", "POST"])
+def edit(request: PersonRequest, pk: int | None = None) -> HttpResponse:
+    """Make a queue, or change how one asks for labels."""
+    queue = None if pk is None else get_object_or_404(Queue, pk=pk)
+    form = QueueForm(request.POST or None, instance=queue)
+    if request.method == "POST" and form.is_valid():
+        try:
+            kept = verbs.save_queue(queue=form.instance)
+        except verbs.QueueRefused as refused:
+            form.add_error(None, refused.message)
+        else:
+            messages.success(request, f"The queue {kept} is {'made' if pk is None else 'changed'}.")
+            return redirect("queues")
+    name = "" if pk is None else Queue.objects.values_list("name", flat=True).get(pk=pk)
+    context = {"form": form, "name": name}
+    return render(request, "queues/edit.html", context, status=400 if form.errors else 200)
 
 
 @manager_required
@@ -44,7 +102,7 @@ def pause(request: PersonRequest, pk: int) -> HttpResponse:
     queue = get_object_or_404(Queue, pk=pk)
 
     def do() -> str:
-        rounds.pause_queue(queue=queue, by=request.user)
+        verbs.pause_queue(queue=queue)
         return f"The queue {queue} is paused: nothing new is handed out, what is begun can be finished."
 
     return act(request, do, back_to="queues")
@@ -56,8 +114,35 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
     queue = get_object_or_404(Queue, pk=pk)
 
     def do() -> str:
-        rounds.resume_queue(queue=queue, by=request.user)
+        verbs.resume_queue(queue=queue)
         return f"The queue {queue} hands out work again."
+
+    return act(request, do, back_to="queues")
+
+
+@manager_required
+@require_POST
+def take_rounds(request: PersonRequest, pk: int) -> HttpResponse:
+    queue = get_object_or_404(Queue, pk=pk)
+
+    def do() -> str:
+        verbs.take_rounds(queue=queue)
+        return f"From now on rounds fill the queue {queue}."
+
+    return act(request, do, back_to="queues")
+
+
+@manager_required
+@require_POST
+def put_problems(request: PersonRequest, pk: int) -> HttpResponse:
+    queue, form = get_object_or_404(Queue, pk=pk), ProblemsForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, f"Problems: {' '.join(map(str, form.errors['problems']))}")
+        return redirect("queues")
+
+    def do() -> str:
+        put = verbs.put_problems(queue=queue, problems=form.cleaned_data["problems"])
+        return f"{put} untouched problem{'' if put == 1 else 's'} put into the queue {queue}."
 
     return act(request, do, back_to="queues")
 

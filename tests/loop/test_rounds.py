@@ -7,19 +7,15 @@ from django.utils import timezone
 
 from annotate.loop.rounds import (
     RoundRefused,
-    default_queue,
-    pause_queue,
     plan_round,
-    resume_queue,
     start_round,
 )
-from annotate.models import Job, Problem, QueueItem, RoundProblem
+from annotate.models import Job, Problem, RoundProblem
 from prm_backend.config import SelectionConfig
 from prm_backend.types import Sampling
 from tests.factories import (
     ManagerFactory,
     ProblemFactory,
-    QueueItemFactory,
     RoundFactory,
     RoundProblemFactory,
 )
@@ -91,11 +87,3 @@ def test_a_page_can_say_beforehand_what_a_round_would_take() -> None:
     ProblemFactory.create_batch(2)
     assert vars(plan_round(problems=40)) == {"problems": 3, "untouched": 2, "usable": 3}
     assert Problem.objects.untouched().count() == 2
-
-
-def test_a_paused_queue_hands_out_nothing_until_it_is_resumed() -> None:
-    item = QueueItemFactory(queue=default_queue())
-    pause_queue(queue=item.queue)
-    assert not QueueItem.objects.free().exists()
-    resume_queue(queue=item.queue)
-    assert QueueItem.objects.free().get() == item

@@ -72,3 +72,56 @@ def test_the_labels_download_as_prm800k_rows(as_manager: Client, annotator: Pers
     assert row["labeler"] == str(annotator.labeler)
     assert [step["completions"][0]["rating"] for step in row["label"]["steps"]] == [1, -1]
     assert row["label"]["finish_reason"] == "found_error"
+
+
+FORM = {
+    "name": "hard",
+    "way": "first_error",
+    "options": 3,
+    "overlap": 2,
+    "overlap_share": 0.5,
+    "blind_share": 0.2,
+}
+
+
+def test_a_manager_makes_a_queue_and_changes_it(as_manager: Client) -> None:
+    assert "Make it" in as_manager.get("/queues/add/").content.decode()
+    assert as_manager.post("/queues/add/", FORM | {"asks_further": "on"})["Location"] == "/queues/"
+    queue = Queue.objects.get()
+    assert (queue.way, queue.asks_further, queue.options, queue.overlap) == ("first_error", True, 3, 2)
+    as_manager.post(f"/queues/{queue.pk}/", FORM | {"way": "every_step", "name": "harder"})
+    queue.refresh_from_db()
+    assert (queue.name, queue.way, queue.asks_further) == ("harder", "every_step", False)
+
+
+def test_a_refused_form_says_why_and_keeps_what_was_filled_in(as_manager: Client) -> None:
+    for change, reason in (
+        ({"options": 10}, "less than or equal to 9"),
+        ({"overlap_share": 2}, "less than or equal to 1"),
+        ({"overlap": 0}, "greater than or equal to 1"),
+        ({"way": "every_step", "asks_further": "on"}, "Only where rating ends at the first error"),
+        ({"name": ""}, "This field is required"),
+    ):
+        response = as_manager.post("/queues/add/", FORM | change)
+        assert response.status_code == 400
+        assert reason in response.content.decode()
+    assert 'value="2"' in response.content.decode()
+    assert not Queue.objects.exists()
+
+
+def test_rounds_are_turned_to_another_queue(as_manager: Client) -> None:
+    old, new = QueueFactory.create(takes_rounds=True), QueueFactory.create(name="hard")
+    as_manager.post(f"/queues/{new.pk}/rounds/")
+    assert Queue.objects.get(takes_rounds=True) == new
+    assert f"Let rounds fill {old.name}" in as_manager.get("/queues/").content.decode()
+
+
+def test_problems_are_put_into_a_step_by_step_queue(as_manager: Client) -> None:
+    ProblemFactory.create_batch(3)
+    queue = QueueFactory.create(name="grown", way="step_by_step")
+    assert "3 untouched problems left" in as_manager.get("/queues/").content.decode()
+    response = as_manager.post(f"/queues/{queue.pk}/problems/", {"problems": 2}, follow=True)
+    assert "2 untouched problems put into the queue grown." in response.content.decode()
+    assert queue.items.count() == 2
+    response = as_manager.post(f"/queues/{queue.pk}/problems/", {"problems": "many"}, follow=True)
+    assert "Enter a whole number" in response.content.decode()

@@ -62,7 +62,7 @@ def publish(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotate", "0003_ways_and_quality")]
+    dependencies = [("annotate", "0004_queue_of_rounds")]
 
     operations = [
         migrations.AddField(
