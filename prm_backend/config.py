@@ -17,6 +17,8 @@ class PRMConfig:
     `trained_layers` counts the layers that are trained, above the frozen, cached ones; 0 trains the head alone.
     An optimiser step sees `batch_solutions` solutions, in micro-batches of at most `batch_tokens` (padded) tokens,
     which alter memory and speed but not the loss. `class_weights` weigh the loss of steps rated -1, 0 and +1.
+    `head_norm` puts a LayerNorm before the head's linear layer; without it a checkpoint on any base can be exported
+    (`reward.export`), with it those on a Llama.
     More than `max_unusable_share` of the solutions without a usable label stops a training before it begins.
     """
 
@@ -31,6 +33,7 @@ class PRMConfig:
     warmup_share: float = 0.1
     max_length: int = 1024
     class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    head_norm: bool = True
     max_unusable_share: float = 0.1
     seed: int = 0
 

@@ -92,6 +92,14 @@ def train(
     )
 
 
+def export(checkpoint: Path, directory: Path, *, base: str | None, labels: int, license: str) -> Path:
+    """`reward.export.export`: the checkpoint as a Hugging Face directory."""
+    from prm_backend.reward.export import export
+
+    prepare_torch()
+    return export(checkpoint, directory, base=base, labels=labels, license=license)
+
+
 def device() -> torch.device:
     """Where models run: the first GPU, else the CPU."""
     import torch

@@ -25,9 +25,9 @@ CLASSES = (-1, 0, 1)  # the head's outputs, in order: bad, okay, great
 class StepHead(nn.Module):
     """Hidden state of a step's last token → three logits. Starts at zero: every class equally likely."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, norm: bool = True) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = nn.LayerNorm(width) if norm else nn.Identity()
         self.linear = nn.Linear(width, len(CLASSES))
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
@@ -60,7 +60,7 @@ class PRM:
         self.batch_tokens = batch_tokens
         self.split = Split(model, config.trained_layers, config.depth)
         self.above = self.split.trainable_above()
-        self.head = StepHead(model.config.hidden_size).to(model.device)
+        self.head = StepHead(model.config.hidden_size, config.head_norm).to(model.device)
         self.device = model.device
 
     @classmethod

@@ -36,12 +36,14 @@ class Split:
             raise UnsupportedBackbone(
                 f"trained_layers is {trained_layers}, but {model.config.model_type} has {len(layers)} layers"
             )
+        self._name = name
         self.stop = max(math.ceil(depth * len(layers)), trained_layers)
         self.first = self.stop - trained_layers
         self._below = _part(backbone, name, 0, self.first)
         for norm in _after_layers(backbone, name):
             self._below._modules[norm] = nn.Identity()
         self._above = _upper_part(backbone, name, self.first, self.stop)
+        self.config = backbone.config
         self._probe(backbone, _upper_part(backbone, name, self.first, len(layers)))
 
     @torch.inference_mode()
@@ -52,6 +54,16 @@ class Split:
     def trainable_above(self) -> Above:
         """A copy, in float32 and with gradients, of layers `first` to `stop` and the final norm."""
         return Above(copy.deepcopy(self._above).float().requires_grad_(True))
+
+    def state_dict(self, above: Above) -> dict[str, Tensor]:
+        """The weights of a backbone of `stop` layers that computes `above(below(ids))`, by transformers' names."""
+        upper = {}
+        for name, tensor in above.part.state_dict().items():
+            if name.startswith(f"{self._name}."):
+                _, number, rest = name.split(".", 2)
+                name = f"{self._name}.{int(number) + self.first}.{rest}"
+            upper[name] = tensor
+        return {k: t.detach().clone() for k, t in (self._below.state_dict() | upper).items()}
 
     @torch.inference_mode()
     def _probe(self, whole: PreTrainedModel, rest: PreTrainedModel) -> None:

@@ -1,0 +1,202 @@
+"""A checkpoint exported to the tools people use loads there and scores the same; what cannot be said is refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import (
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    LlamaForTokenClassification,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
+
+from prm_backend.config import PRMConfig
+from prm_backend.reward import load_scorer
+from prm_backend.reward.export import ExportRefused, export
+from prm_backend.reward.prm import PRM
+from prm_backend.training.trainer import train_prm
+from prm_backend.types import LabelledSolution, StepProbs, StepScorer
+from tests.tiny import tiny_model, tiny_model_dir, tiny_tokenizer
+
+CONFIG = PRMConfig(
+    depth=0.75, trained_layers=1, epochs=2, max_length=256, learning_rate=0.01, head_learning_rate=0.3
+)
+LABELLED = [
+    LabelledSolution(f"Problem {i}?", ("First.", f"Second, {i}."), (i % 2, -1 if i % 3 else 1), id=str(i))
+    for i in range(12)
+]
+PROBLEMS = ["What is 1+1?", "Name a prime."]
+SOLUTIONS = [("1+1 is 2.", "So it is 2.\n\n# Answer\n\n2"), ("2, 3, 5.", "Some say 1.", "It is 7.")]
+
+
+def trained(directory: Path, base: Path, config: PRMConfig = CONFIG) -> Path:
+    checkpoint = directory / "v1"
+    train_prm(
+        str(base), LABELLED[:8], LABELLED[8:], config=config, checkpoint_dir=checkpoint, snapshot_hash="abc"
+    )
+    return checkpoint
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("export")
+    return trained(directory, tiny_model_dir(directory / "base", layers=4))
+
+
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("qwen") / "base"
+    config = Qwen2Config(
+        vocab_size=258, hidden_size=16, intermediate_size=32, num_hidden_layers=3, num_attention_heads=2,
+        num_key_value_heads=1, max_position_embeddings=512,
+    )  # fmt: skip
+    Qwen2ForCausalLM(config).save_pretrained(path)
+    tiny_tokenizer().save_pretrained(path)
+    return path
+
+
+def flat(scorer: StepScorer) -> list[float]:
+    scored = scorer.score(PROBLEMS, SOLUTIONS)
+    return [p for steps in scored if isinstance(steps, list) for probs in steps for p in probs]
+
+
+def test_an_exported_checkpoint_scores_the_same_in_a_stock_class(checkpoint: Path, tmp_path: Path) -> None:
+    directory = export(checkpoint, tmp_path / "exported")
+    ours, theirs = flat(PRM.load(checkpoint)), flat(load_scorer(str(directory)))
+    assert theirs == pytest.approx(ours, abs=1e-4)
+    assert max(ours) - min(ours) > 0.1  # it was trained: a constant would be no test
+    assert type(AutoModelForTokenClassification.from_pretrained(directory)) is LlamaForTokenClassification
+
+
+def trl_row(
+    tokenizer: Any, prompt: str, completions: Sequence[str], separator: str
+) -> tuple[list[int], list[int]]:
+    """TRL 1.0's `PRMTrainer.tokenize_row`, line by line: input ids, and labels that are -100 but at the steps."""
+    prompt_ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    completions_ids = [tokenizer(c, add_special_tokens=False)["input_ids"] for c in completions]
+    separator_ids = tokenizer.encode(separator, add_special_tokens=False)
+    completions_ids = [completion + separator_ids for completion in completions_ids]
+    labels = [[-100] * (len(completion) - 1) + [1] for completion in completions_ids]
+    if tokenizer.bos_token_id is not None:
+        prompt_ids = [tokenizer.bos_token_id, *prompt_ids]
+    return [*prompt_ids, *chain(*completions_ids)], [-100] * len(prompt_ids) + list(chain(*labels))
+
+
+def test_trl_loads_it_and_scores_the_same_with_the_separator_of_the_card(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    directory = export(checkpoint, tmp_path / "exported")
+    model = AutoModelForTokenClassification.from_pretrained(directory)
+    tokenizer = AutoTokenizer.from_pretrained(directory)
+    expected = PRM.load(checkpoint).score(PROBLEMS, SOLUTIONS)
+    for problem, steps, probs in zip(PROBLEMS, SOLUTIONS, expected, strict=True):
+        ids, labels = trl_row(tokenizer, problem, [f"\n{step}" for step in steps], separator="")
+        with torch.no_grad():
+            found = model(torch.tensor([ids])).logits[0].softmax(-1)
+        at_steps = found[torch.tensor(labels) != -100].flatten().tolist()
+        assert at_steps == pytest.approx([p for step in probs for p in step], abs=1e-4)
+
+
+def test_two_labels_leave_neutral_out_and_renormalise(checkpoint: Path, tmp_path: Path) -> None:
+    directory = export(checkpoint, tmp_path / "two", labels=2)
+    ours = PRM.load(checkpoint).score(PROBLEMS, SOLUTIONS)
+    expected = [p.great / (p.great + p.bad) for steps in ours if isinstance(steps, list) for p in steps]
+    assert flat(load_scorer(str(directory)))[2::3] == pytest.approx(expected, abs=1e-4)
+    assert json.loads((directory / "config.json").read_text())["id2label"] == {"0": "bad", "1": "great"}
+    assert "p(great) / (p(great) + p(bad))" in (directory / "README.md").read_text()
+
+
+@pytest.mark.parametrize("trained_layers", [0, 2])
+def test_head_only_and_deeper_trainings_export_too(trained_layers: int, tmp_path: Path) -> None:
+    base = tiny_model_dir(tmp_path / "base", layers=3)
+    made = trained(tmp_path, base, replace(CONFIG, trained_layers=trained_layers))
+    assert flat(load_scorer(str(export(made, tmp_path / "out")))) == pytest.approx(
+        flat(PRM.load(made)), abs=1e-4
+    )
+
+
+def test_loud_hidden_states_do_not_shine_through_the_norm(tmp_path: Path) -> None:
+    model = tiny_model(layers=2)
+    with torch.no_grad():
+        model.model.layers[1].mlp.down_proj.weight.mul_(1e4)  # some tokens of real models are this loud
+    model.save_pretrained(tmp_path / "base")
+    tiny_tokenizer().save_pretrained(tmp_path / "base")
+    made = trained(tmp_path, tmp_path / "base", replace(CONFIG, depth=1.0))
+    assert flat(load_scorer(str(export(made, tmp_path / "out")))) == pytest.approx(
+        flat(PRM.load(made)), abs=1e-4
+    )
+
+
+def test_without_a_norm_in_the_head_any_base_exports(qwen: Path, tmp_path: Path) -> None:
+    made = trained(tmp_path, qwen, replace(CONFIG, head_norm=False))
+    assert flat(load_scorer(str(export(made, tmp_path / "out")))) == pytest.approx(
+        flat(PRM.load(made)), abs=1e-4
+    )
+
+
+def test_a_norm_that_the_architecture_cannot_express_is_refused_with_what_would_do(
+    qwen: Path, tmp_path: Path
+) -> None:
+    made = trained(tmp_path, qwen)
+    with pytest.raises(
+        ExportRefused, match=r"LayerNorm, which a stock qwen2 cannot express.*head_norm = false"
+    ):
+        export(made, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_model_card_states_data_figures_licence_and_use(checkpoint: Path, tmp_path: Path) -> None:
+    card = (export(checkpoint, tmp_path / "out", license="apache-2.0") / "README.md").read_text()
+    assert card.startswith("---\nlicense: apache-2.0\n")
+    for words in (
+        "Steps rated by people",
+        "Snapshot `abc`",
+        "## Figures",
+        "| step accuracy | ",
+        "## Intended use",
+    ):
+        assert words in card
+    assert str(tmp_path) not in card
+    assert str(checkpoint.parent) not in card
+
+
+def test_the_cards_example_runs_and_gives_our_scores(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = export(checkpoint, tmp_path / "out")
+    code = (directory / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    exec(code, {})
+    [[first, *_]] = PRM.load(checkpoint).score(["What is 2 + 3?"], [("2 + 3 = 5.", "# Answer\n\n5")])
+    assert isinstance(first, StepProbs)
+    printed = capsys.readouterr().out.splitlines()[0]
+    assert [float(x) for x in printed.strip("tensor([],").split(",")] == pytest.approx(list(first), abs=1e-3)
+
+
+def test_an_existing_directory_is_not_overwritten(checkpoint: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(FileExistsError, match="is there already"):
+        export(checkpoint, tmp_path / "mine")
+
+
+def test_the_command_exports_and_says_where(checkpoint: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "prm_backend.reward.export", str(checkpoint), str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{tmp_path / 'out'}\n"
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert (again.returncode, again.stderr.splitlines()[-1]) == (
+        1,
+        f"{tmp_path / 'out'} is there already; name a directory that is not",
+    )
