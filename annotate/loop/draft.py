@@ -59,6 +59,7 @@ def _new_draft(person: Person, item: QueueItem) -> Label:
         solution=solution,
         annotator=person,
         queue_item=item,
+        way=item.queue.way,
         instructions_id=rules,
         generation=None if round_ is None else round_.number - 1,  # PRM800K counts phase 2 from 0
         question={
