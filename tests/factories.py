@@ -194,6 +194,28 @@ class QueueItemFactory(DjangoModelFactory[models.QueueItem]):
     priority = factory.Sequence(lambda n: -float(n))  # served in the order they were made
 
 
+class GoldFactory(DjangoModelFactory[models.Gold]):
+    """Four steps, the second of them wrong, made by nobody in particular."""
+
+    class Meta:
+        model = models.Gold
+
+    solution = factory.SubFactory(
+        GradedSolutionFactory, steps=("I add one.", "That makes 5.", "I check it.", "So it is 5.")
+    )
+    accepted = factory.LazyFunction(lambda: [1])
+    question = factory.LazyAttribute(
+        lambda gold: {
+            "problem": gold.solution.problem.text,
+            "ground_truth_solution": None,
+            "ground_truth_answer": gold.solution.problem.answer,
+            "pre_generated_steps": [step.text for step in gold.solution.steps.all()],
+            "pre_generated_answer": gold.solution.answer or "",
+            "pre_generated_verifier_score": 0.5,
+        }
+    )
+
+
 class JobFactory(DjangoModelFactory[models.Job]):
     class Meta:
         model = models.Job

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from annotate.errors import AlreadySubmitted, InvalidRating, LeaseLost, NotYourItem
 from annotate.loop.work import Work, look
-from annotate.models import Concern, Instructions, Label, Person, QueueItem, StepRating
+from annotate.models import Concern, Instructions, Label, Person, QueueItem, Solution, StepRating
 
 _MOST_STEP_MS = 2**31 - 1  # what the column holds: 24 days
 NOBODY: dict[str, None] = {"leased_by": None, "lease_token": None, "lease_expires_at": None}
@@ -31,13 +31,15 @@ def lease_end() -> datetime:
     return timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
 
 
-def begin(person: Person, item: QueueItem) -> Work:
+def begin(person: Person, item: QueueItem, generation: int | None) -> Work:
     """The person's draft on the item, begun now with its question frozen if there is none yet."""
     disputes = Concern.objects.filter(label=OuterRef("pk"), kind=Concern.Kind.ANSWER)
     drafts = Label.objects.drafts().annotate(disputed=Subquery(disputes.values("text")[:1]))
     begun = drafts.filter(annotator=person, solution=item.solution).first()
     if begun is None:
-        return replace(look(_new_draft(person, item), item, {}), paused=item.queue.paused_at is not None)
+        return replace(
+            look(_new_draft(person, item, generation), item, {}), paused=item.queue.paused_at is not None
+        )
     label: Label = begun
     rows = {row.step_index: row for row in label.ratings.all()}
     if label.queue_item_id != item.pk:  # the same solution, begun in another queue
@@ -47,38 +49,44 @@ def begin(person: Person, item: QueueItem) -> Work:
     return replace(look(label, item, rows), paused=item.queue.paused_at is not None, disputed=disputed)
 
 
-def _new_draft(person: Person, item: QueueItem) -> Label:
-    solution = item.solution
-    assert solution is not None  # so far every item is one the selection rule chose
-    assert item.score is not None
-    problem, round_ = solution.problem, solution.round
+def _new_draft(person: Person, item: QueueItem, generation: int | None) -> Label:
+    solution, gold = item.solution, item.gold
+    assert solution is not None
     # An expression, so that the newest version costs no query of its own.
     rules: Any = Subquery(Instructions.objects.order_by("-number").values("pk")[:1])
     return Label.objects.create(
-        problem=problem,
+        problem=solution.problem,
         solution=solution,
         annotator=person,
         queue_item=item,
-        way=item.queue.way,
         instructions_id=rules,
-        generation=None if round_ is None else round_.number - 1,  # PRM800K counts phase 2 from 0
-        question={
-            "problem": problem.text,
-            "ground_truth_solution": problem.solution,
-            "ground_truth_answer": problem.answer,
-            "pre_generated_steps": [step.text for step in solution.steps.all()],
-            "pre_generated_answer": solution.answer or "",
-            # PRM800K: the solution score of the PRM that chose it; items keep it as a log-product.
-            "pre_generated_verifier_score": math.exp(item.score),
-        },
+        generation=generation,
+        question=_question(item, solution) if gold is None else gold.question,
+        gold=gold,
+        is_quality_control_question=gold is not None and not gold.screens,
+        is_initial_screening_question=gold is not None and gold.screens,
     )
+
+
+def _question(item: QueueItem, solution: Solution) -> dict[str, object]:
+    """PRM800K's `question` as it stands now."""
+    assert item.score is not None
+    return {
+        "problem": solution.problem.text,
+        "ground_truth_solution": solution.problem.solution,
+        "ground_truth_answer": solution.problem.answer,
+        "pre_generated_steps": [step.text for step in solution.steps.all()],
+        "pre_generated_answer": solution.answer or "",
+        # PRM800K: the solution score of the PRM that chose it; items keep it as a log-product.
+        "pre_generated_verifier_score": math.exp(item.score),
+    }
 
 
 def open_draft(person: Person, item_id: int) -> Draft:
     """The person's draft on an item nobody else holds, both rows locked until the transaction ends."""
     label = (
         Label.objects.select_for_update(of=("self", "queue_item"))
-        .select_related("queue_item")
+        .select_related("queue_item", "gold")
         .filter(queue_item=item_id, queue_item__isnull=False, annotator=person)
         .first()
     )

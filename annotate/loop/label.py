@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from annotate.errors import AlreadySubmitted, InvalidFinish, InvalidRating
 from annotate.loop.concerns import raise_concerns
-from annotate.loop.draft import NOBODY, Draft, begin, new_lease, open_draft
+from annotate.loop.draft import NOBODY, Draft, begin, open_draft
+from annotate.loop.gold import judge, watch
+from annotate.loop.take import take
 from annotate.loop.work import Work
-from annotate.models import Label, Person, Queue, QueueItem, StepRating
+from annotate.models import Label, Person, QueueItem, StepRating
 from prm_backend.text.steps import storable
 from prm_backend.types import FinishReason, Rating
 
@@ -29,13 +30,13 @@ def claim(*, person: Person) -> Work | None:
     """Give the person something to rate and lease it to them; None where nothing waits for them.
 
     Their own live lease comes first (so a second tab and a reload show the same item), then an item they began
-    and nobody holds now, then the next free one of the queues that are not paused.
+    and nobody holds now, then the next free one of the queues that are not paused, or gold in its place.
     """
     for attempts_left in (2, 1, 0):
         try:
             with transaction.atomic():
-                item = _take(person)
-                return None if item is None else begin(person, item)
+                taken = take(person)
+                return None if taken is None else begin(person, taken.item, taken.generation)
         except IntegrityError:
             # Another tab of the same person leased an item at this moment: look again and show that one.
             if not attempts_left:
@@ -81,7 +82,7 @@ def rate(
 
 def _refuse_after_error(draft: Draft, before: Work, step_index: int, given: datetime) -> None:
     error = before.first_error
-    if error is None or step_index <= error or before.goes_on:
+    if error is None or step_index <= error:
         return
     seen_at = draft.rows[error].rated_at
     if seen_at is None or given >= seen_at:
@@ -140,8 +141,7 @@ def submit(
     """Make the draft final and the item done. An empty reason means whichever of found_error and solution holds.
 
     The label keeps the unbroken run of ratings from the first step to the first error; ratings of later steps,
-    given before the error was seen, go (PRM800K has none), unless every step is rated. A give-up ends in PRM800K's
-    all-null step, or in the error that was found.
+    given before the error was seen, go (PRM800K has none). A give-up ends in PRM800K's all-null step.
     Submitting after the lease ran out is fine as long as nobody else took the item. `step_ms` are active ms by step
     index, all together. What the person was unsure of, and a bad problem, become concerns. Raises InvalidFinish for
     a reason that contradicts the ratings or lacks its words, AlreadySubmitted for one `given_at` before the label was
@@ -156,19 +156,22 @@ def submit(
         run = work.rated_run
         if any(step.index >= run and (step.unsure or step.rating is not None) for step in work.steps):
             label.ratings.filter(step_index__gte=run).delete()
-        found = work.goes_on and work.first_error is not None and work.first_error < run
-        if reason is FinishReason.GIVE_UP and run < len(work.steps) and not found:
+        if reason is FinishReason.GIVE_UP and run < len(work.steps):
             label.ratings.create(step_index=run, source=StepRating.Source.BLANK)
         now = timezone.now()
         label.finish_reason, label.comment = reason, storable(comment).strip()
         label.total_time = draft.active_time(active_ms)
         label.submitted_at = now
-        label.save(update_fields=("finish_reason", "comment", "total_time", "submitted_at"))
+        judge(label, work, reason)
+        label.save(
+            update_fields=("finish_reason", "comment", "total_time", "submitted_at", "agrees_with_gold")
+        )
         _keep_step_times(draft, step_ms or {}, run)
         unsure = [step.index for step in work.steps[:run] if step.unsure]
         if unsure or reason is FinishReason.BAD_PROBLEM:
             raise_concerns(label, unsure)
         QueueItem.objects.filter(pk=item).update(done_at=now, **NOBODY)
+        watch(person, label)
         return label
 
 
@@ -188,32 +191,6 @@ def release(*, person: Person, item: int, token: uuid.UUID | None = None) -> boo
     if token is not None:
         held = held.filter(lease_token=token)
     return bool(held.update(**NOBODY))
-
-
-def _take(person: Person) -> QueueItem | None:
-    """Lease one item to the person, each try a single compare-and-swap; the leased item, or None."""
-    mine = QueueItem.objects.open().filter(leased_by=person)
-    if not mine.update(**new_lease(person)):
-        # SKIP LOCKED here too: two people who free the same leases in different order would deadlock.
-        stale = QueueItem.objects.expired().select_for_update(skip_locked=True)
-        QueueItem.objects.filter(pk__in=stale.values("pk")).update(**NOBODY)
-        begun = QueueItem.objects.open().filter(
-            leased_by=None, pk__in=person.labels.at_hand().values("queue_item")
-        )
-        if not _take_first(person, begun.order_by("-priority", "id")):
-            # Queue by queue, as the index of free items is; paused ones are left out once, here.
-            for queue in Queue.objects.filter(paused_at=None).order_by("id").values_list("pk", flat=True):
-                if _take_first(person, QueueItem.objects.free().filter(queue=queue).for_person(person)):
-                    break
-            else:
-                return None
-    return mine.select_related("queue", "solution__problem", "solution__round").get()
-
-
-def _take_first(person: Person, items: QuerySet[QueueItem]) -> bool:
-    """UPDATE … WHERE id = (SELECT … LIMIT 1 FOR UPDATE SKIP LOCKED): nobody waits, nobody gets it twice."""
-    first = items.select_for_update(skip_locked=True).values("pk")[:1]
-    return bool(QueueItem.objects.filter(pk=Subquery(first)).update(**new_lease(person)))
 
 
 def _moment(given_at: datetime | None) -> datetime:

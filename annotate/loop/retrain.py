@@ -17,9 +17,8 @@ from annotate.loop.jobs import enqueue_job
 from annotate.loop.train import Trainer, TrainingInputs, current_inputs, report_json, train_version
 from annotate.models import Job, Label, Person, PRMVersion, Problem, Snapshot
 from prm_backend.evaluation.steps import judge
-from prm_backend.text.prm800k import Record, parse_record
+from prm_backend.text.prm800k import Record, labelled_solution, parse_record
 from prm_backend.text.steps import text_hash
-from prm_backend.text.supervision import alternatives, labelled_solution
 from prm_backend.types import FinishReason, LabelledSolution, Progress, ProgressCallback, StepScorer, silent
 
 _UNFINISHED = (FinishReason.GIVE_UP, FinishReason.BAD_PROBLEM)
@@ -64,7 +63,7 @@ def retrain(
     inputs = inputs or current_inputs(snapshot.sha256)
     if inputs.version() is not None:
         return None
-    train, held_out = training_data(snapshot, beyond_error=inputs.config.beyond_error)
+    train, held_out = training_data(snapshot)
     if not train:
         raise PlumblineError(
             f"None of the {snapshot.n_labels} labels can be trained on: they are on held-out problems "
@@ -83,13 +82,10 @@ def retrain(
     )
 
 
-def training_data(
-    snapshot: Snapshot, *, beyond_error: bool = False
-) -> tuple[list[LabelledSolution], list[LabelledSolution]]:
+def training_data(snapshot: Snapshot) -> tuple[list[LabelledSolution], list[LabelledSolution]]:
     """The snapshot's labels that train and those that only evaluate, by their problem.
 
-    Quality-control rows, unfinished labels and those without a rating are dropped, as PRM800K's authors did. Rated
-    alternatives train, each behind its own prefix; evaluated are whole solutions alone.
+    Quality-control and screening rows, unfinished labels and those without a rating are dropped, as PRM800K's authors did.
     """
     train: list[LabelledSolution] = []
     held_out: list[LabelledSolution] = []
@@ -97,14 +93,10 @@ def training_data(
     while chunk := list(islice(records, _CHUNK)):
         known = _held_out_flags({text_hash(record.problem) for record in chunk})
         for record in chunk:
-            labelled = labelled_solution(record, beyond_error=beyond_error)
+            labelled = labelled_solution(record)
             digest = text_hash(record.problem)
-            if all(rating is None for rating in labelled.ratings):
-                continue
-            if known.get(digest, Problem.is_held_out(digest)):
-                held_out.append(labelled)
-            else:
-                train += [labelled, *alternatives(record)]
+            if any(rating is not None for rating in labelled.ratings):
+                (held_out if known.get(digest, Problem.is_held_out(digest)) else train).append(labelled)
     return train, held_out
 
 
@@ -115,7 +107,8 @@ def _records(snapshot: Snapshot) -> Iterator[Record]:
 
 
 def _teaches(record: Record) -> bool:
-    return not record.is_quality_control_question and record.finish_reason not in _UNFINISHED
+    judges_a_person = record.is_quality_control_question or record.is_initial_screening_question
+    return not judges_a_person and record.finish_reason not in _UNFINISHED
 
 
 def _held_out_flags(digests: set[str]) -> dict[str, bool]:

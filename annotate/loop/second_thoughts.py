@@ -39,7 +39,9 @@ def unskip(*, person: Person) -> int:
 def can_take_back(person: Person, *, now: datetime | None = None) -> Label | None:
     """The person's latest label, if it can still be taken back."""
     since = (now or timezone.now()) - timedelta(seconds=QualityPolicy.current().undo_seconds)
-    labels = person.labels.submitted().filter(queue_item__isnull=False, submitted_at__gt=since)
+    labels = person.labels.submitted().filter(
+        queue_item__isnull=False, submitted_at__gt=since, is_initial_screening_question=False
+    )
     return labels.order_by("-submitted_at").first()
 
 
@@ -79,7 +81,11 @@ def _refuse_if_too_late(label: Label) -> None:
         raise TooLate(
             f"It is too late: a label can be taken back for {seconds // 60} minutes after its submit."
         )
-    if Label.objects.filter(solution=label.solution_id, adjudicates=True).exists():
+    if label.is_initial_screening_question:  # its result page shows the right answers
+        raise TooLate("A screening's answers stand as they were given.")
+    # Only one made since: a gold answer must not be told by a decision that was there before it.
+    decided = Label.objects.filter(adjudicates=True, created_at__gte=label.submitted_at)
+    if decided.filter(solution=label.solution_id).exists():
         raise TooLate("It is too late: a manager has decided about this solution.")
     item = label.queue_item
     if item is None or item.done_at is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Q, Subquery, Value
+from django.db.models import Count, F, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -17,9 +17,6 @@ from .prm import PRMVersion
 from .problem import Problem
 from .queue import QueueItem, Way
 from .solution import Solution
-
-# What `Label.progress` counts.
-HOW_FAR = ("not at all", "some of the way", "most of the way", "nearly to the end")
 
 
 class Median(models.Aggregate):
@@ -41,6 +38,22 @@ class LabelQuerySet(models.QuerySet["Label"]):
         """Drafts their people go on with by themselves: not those they put aside."""
         return self.drafts().filter(skipped_at__isnull=True)
 
+    def gold_answers(self) -> LabelQuerySet:
+        """Labels that answer gold mixed in among the rest."""
+        return self.filter(gold__isnull=False, is_initial_screening_question=False)
+
+    def screening_answers(self) -> LabelQuerySet:
+        return self.filter(gold__isnull=False, is_initial_screening_question=True)
+
+    def counting(self) -> LabelQuerySet:
+        """Of gold answers, those that still count: not the ones from before a manager's pardon or another attempt."""
+        since = F("annotator__gold_since")
+        return self.filter(Q(annotator__gold_since=None) | Q(submitted_at__gt=since))
+
+    def teaching(self) -> LabelQuerySet:
+        """Leave out answers to gold and to a screening: they judge the person, and train nothing."""
+        return self.filter(is_quality_control_question=False, is_initial_screening_question=False)
+
     def submitted_since(self, moment: datetime) -> LabelQuerySet:
         return self.filter(submitted_at__gte=moment)
 
@@ -59,7 +72,7 @@ class LabelQuerySet(models.QuerySet["Label"]):
         newest = Coalesce(
             Subquery(snapshots.values("snapshot__created_at")[:1]), Value(datetime.fromtimestamp(0, UTC))
         )
-        return self.submitted().filter(Q(submitted_at__gt=newest) | Q(created_at__gt=newest))
+        return self.submitted().teaching().filter(Q(submitted_at__gt=newest) | Q(created_at__gt=newest))
 
     def in_export_order(self) -> LabelQuerySet:
         """One order for every export, so the same state gives the same bytes."""
@@ -162,6 +175,9 @@ class Label(models.Model):
                 fields=("submitted_at", "id"), name="export_order", condition=Q(submitted_at__isnull=False)
             ),
             models.Index(fields=("annotator",), name="open_drafts", condition=Q(submitted_at__isnull=True)),
+            models.Index(
+                fields=("annotator", "submitted_at"), name="gold_answers", condition=Q(gold__isnull=False)
+            ),
         )
 
     def __str__(self) -> str:

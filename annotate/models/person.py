@@ -47,6 +47,11 @@ class Person(AbstractUser):
     practised_at = models.DateTimeField(null=True, blank=True, help_text="when the practice item was done")
     admitted_at = models.DateTimeField(null=True, blank=True, help_text="when the screening was passed")
     screenings = models.PositiveSmallIntegerField(default=0, help_text="screenings finished so far")
+    gold_since = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="earlier answers to gold count no more: a screening ended, a pause was lifted",
+    )
     suspended_at = models.DateTimeField(
         null=True, blank=True, help_text="paused: is given nothing to label until a manager lifts it"
     )

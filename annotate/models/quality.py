@@ -5,12 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Exists, OuterRef, Q, Subquery, Value
+from django.db.models.functions import MD5, Cast, Coalesce, Concat
 
 from .label import Label
+from .person import Person
 from .problem import Problem
 from .solution import Solution
+
+_MOST_ANSWERS = 200  # gold answers that can count, whatever a policy says
+
+
+class QualityPolicyQuerySet(models.QuerySet["QualityPolicy"]):
+    def with_answers(self, person: Person, *, screening: bool) -> models.QuerySet[QualityPolicy]:
+        """With `answers`: of the person's gold answers that count, newest first, whether each agrees.
+
+        Those of the current screening, or those given while labelling.
+        """
+        given = person.labels.screening_answers() if screening else person.labels.gold_answers()
+        counting = given.submitted().counting().order_by("-submitted_at", "-id").values("agrees_with_gold")
+        return self.annotate(answers=ArraySubquery(counting[:_MOST_ANSWERS]))
 
 
 class QualityPolicy(models.Model):
@@ -33,6 +49,9 @@ class QualityPolicy(models.Model):
         default=600, help_text="how long a submitted label can be taken back"
     )
 
+    objects = QualityPolicyQuerySet.as_manager()
+    answers: list[bool]  # by `with_answers`
+
     class Meta:
         constraints = (
             models.CheckConstraint(condition=Q(pk=1), name="one_policy"),
@@ -47,6 +66,10 @@ class QualityPolicy(models.Model):
     def current(cls) -> QualityPolicy:
         return cls.objects.get_or_create(pk=1)[0]
 
+    def screens(self, person: Person) -> bool:
+        """Whether this person has yet to pass a screening."""
+        return self.screening and person.admitted_at is None
+
     def save(self, *args: Any, **kwargs: Any) -> None:
         self.pk = 1
         super().save(*args, **kwargs)
@@ -55,6 +78,24 @@ class QualityPolicy(models.Model):
 class GoldQuerySet(models.QuerySet["Gold"]):
     def in_use(self) -> GoldQuerySet:
         return self.filter(retired_at__isnull=True)
+
+    def screening(self) -> GoldQuerySet:
+        return self.in_use().filter(screens=True)
+
+    def mixed_in(self) -> GoldQuerySet:
+        return self.in_use().filter(screens=False)
+
+    def unmet_by(self, person: Person) -> GoldQuerySet:
+        """What this person neither made nor has a label on: not as gold, not before, not as its source."""
+        met = person.labels.filter(solution=OuterRef("solution"))
+        return self.filter(~Exists(met), ~Q(created_by=person) | Q(created_by=None))
+
+    def next_for(self, person: Person) -> GoldQuerySet:
+        """`unmet_by` in the person's own order, with `begun`: how many labels they have begun outside screenings."""
+        labels = person.labels.filter(is_initial_screening_question=False, adjudicates=False)
+        count = labels.order_by().values("annotator").annotate(n=Count("pk")).values("n")
+        order = MD5(Concat(Cast("pk", models.TextField()), Value(f"/{person.pk}")))
+        return self.unmet_by(person).annotate(**{"begun": Coalesce(Subquery(count), 0)}).order_by(order)
 
 
 class Gold(models.Model):
@@ -76,6 +117,7 @@ class Gold(models.Model):
     retired_at = models.DateTimeField(null=True, blank=True)
 
     objects = GoldQuerySet.as_manager()
+    begun: int  # by `next_for`
 
     def __str__(self) -> str:
         return f"gold {self.pk}"

@@ -44,7 +44,7 @@ def test_the_question_is_frozen_as_it_was_served(ada: Person) -> None:
 def test_what_an_annotator_sees_has_no_room_for_scores_or_gold() -> None:
     fields = {field.name for field in dataclasses.fields(Work)}
     assert fields == {
-        "item", "way", "token", "lease_expires_at", "generation", "problem", "guess", "answer", "steps", "active_ms",
+        "item", "token", "lease_expires_at", "generation", "problem", "guess", "answer", "steps", "active_ms",
         "last_rated", "changed", "paused", "disputed",
     }  # fmt: skip
 
@@ -216,7 +216,7 @@ def test_active_time_is_what_the_page_counted_never_more_than_the_wall_clock(ada
 
 def test_claiming_and_rating_ask_the_database_little(ada: Person, django_assert_num_queries: Any) -> None:
     make_item()
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         work = claim(person=ada)
     with django_assert_num_queries(6):
         claim(person=ada)

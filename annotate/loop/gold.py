@@ -1,0 +1,114 @@
+"""Gold: made of a label by a manager, judged at submit, and what follows for a person who keeps missing it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotate.errors import PlumblineError
+from annotate.loop.screening import end_attempt
+from annotate.loop.work import Work
+from annotate.models import Gold, Label, Person, QualityPolicy
+from prm_backend.evaluation.intervals import Interval, wilson
+from prm_backend.text.steps import storable
+from prm_backend.types import FinishReason
+
+NO_ERROR = -1
+_TOLD = (FinishReason.FOUND_ERROR, FinishReason.SOLUTION)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often a person's latest gold answers were ones the gold accepts."""
+
+    agreed: int
+    answers: int
+
+    @property
+    def interval(self) -> Interval:
+        """95 % by Wilson's score."""
+        return wilson(self.agreed, self.answers)
+
+    def is_below(self, bar: float) -> bool:
+        """Even the upper end of the interval is: three misses in a row are, for a bar of 0.6, or one in six."""
+        return self.interval.high < bar
+
+
+@transaction.atomic
+def make_gold(
+    *, label: Label, accepted: Collection[int], explanation: str = "", screens: bool = False, by: Person
+) -> Gold:
+    """Make a label's solution gold; `accepted` are the 0-based steps it is right to call the first error, -1 for none.
+
+    Raises PlumblineError for a label without a served solution, a step it does not have, or one that is gold already.
+    """
+    steps = label.question.get("pre_generated_steps")
+    if label.solution_id is None or not steps:
+        raise PlumblineError("Gold needs a whole solution that was served: this label has none.")
+    wrong = [index for index in accepted if not NO_ERROR <= index < len(steps)]
+    if wrong or not accepted:
+        raise PlumblineError(
+            f"There is no step {wrong[0] + 1}." if wrong else "Say which steps may be called the first error."
+        )
+    try:
+        with transaction.atomic():
+            return Gold.objects.create(
+                solution_id=label.solution_id,
+                question=label.question,
+                accepted=sorted(set(accepted)),
+                explanation=storable(explanation).strip(),
+                screens=screens,
+                source=label,
+                created_by=by,
+            )
+    except IntegrityError:
+        raise PlumblineError("This solution is gold already.") from None
+
+
+@transaction.atomic
+def retire_gold(*, gold: Gold) -> None:
+    """Serve it to nobody new; answers given keep their judgement."""
+    Gold.objects.in_use().filter(pk=gold.pk).update(retired_at=timezone.now())
+
+
+def use_gold(*, gold: Gold) -> None:
+    """Serve a retired gold again."""
+    Gold.objects.filter(pk=gold.pk).update(retired_at=None)
+
+
+def judge(label: Label, work: Work, reason: FinishReason) -> None:
+    """Write on a label being submitted whether the gold it answers accepts it; who gives up has not found the error."""
+    if label.gold is not None:
+        first_error = NO_ERROR if work.first_error is None else work.first_error
+        label.agrees_with_gold = reason in _TOLD and first_error in label.gold.accepted
+
+
+def watch(person: Person, label: Label) -> None:
+    """After a submit: end a screening attempt, or pause a person whose agreement with gold is surely below the bar.
+
+    One query whatever the label was, so that the time of a submit does not tell gold from the rest.
+    """
+    policy = QualityPolicy.objects.with_answers(person, screening=label.is_initial_screening_question).first()
+    if policy is None or label.gold_id is None:
+        return
+    if label.is_initial_screening_question:
+        end_attempt(person, policy, policy.answers)
+        return
+    latest = policy.answers[: policy.agreement_window]
+    agreement = Agreement(sum(latest), len(latest))
+    if agreement.is_below(policy.agreement_bar):
+        person.suspended_at = timezone.now()
+        person.suspension = (
+            f"agreed with {agreement.agreed} of the latest {agreement.answers} gold answers; "
+            f"the bar is {policy.agreement_bar:.0%}"
+        )
+        person.save(update_fields=("suspended_at", "suspension"))
+
+
+@transaction.atomic
+def lift_pause(*, person: Person, by: Person) -> None:
+    """Let a paused person label again; the answers that led there count no more."""
+    Person.objects.filter(pk=person.pk).update(suspended_at=None, suspension="", gold_since=timezone.now())
