@@ -20,6 +20,7 @@ class PRMConfig:
     `head_norm` puts a LayerNorm before the head's linear layer; without it a checkpoint on any base can be exported
     (`reward.export`), with it those on a Llama.
     More than `max_unusable_share` of the solutions without a usable label stops a training before it begins.
+    `beyond_error` also trains on ratings of steps after the first error, where a label has them.
     """
 
     depth: float = 0.6
@@ -35,6 +36,7 @@ class PRMConfig:
     class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
     head_norm: bool = True
     max_unusable_share: float = 0.1
+    beyond_error: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:

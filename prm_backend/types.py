@@ -165,7 +165,9 @@ class LabelledSolution:
     """A solution with step ratings, as training and evaluation read it.
 
     `ratings[i]` belongs to `steps[i]`; None is unlabelled (as are all steps after the first error).
-    `outcome_only` marks ratings copied from the final answer's grade rather than given by a person.
+    `outcome_only` marks ratings copied from the final answer's grade rather than given by a person. The first
+    `context` steps only lead up to what is rated: nothing is learnt from them here. `beyond_error`: ratings after the
+    first error count, too.
     """
 
     problem: str
@@ -174,6 +176,8 @@ class LabelledSolution:
     outcome_only: bool = False
     weight: float = 1.0
     id: str = ""
+    context: int = 0
+    beyond_error: bool = False
 
     def __post_init__(self) -> None:
         if len(self.ratings) != len(self.steps):
@@ -193,7 +197,7 @@ class LabelledSolution:
         for i, rating in enumerate(self.ratings):
             if rating is None:
                 return i
-            if rating == Rating.BAD and not self.outcome_only:
+            if rating == Rating.BAD and not (self.outcome_only or self.beyond_error):
                 return i + 1
         return len(self.ratings)
 

@@ -18,7 +18,7 @@ from annotate.api.access import IsAnnotator, caller
 from annotate.api.bodies import Body
 from annotate.loop import label as verbs
 from annotate.loop.work import Work
-from annotate.models import Label
+from annotate.models import Label, Way
 from prm_backend.types import FinishReason
 
 FINISH_REASONS = [(reason.value, reason.value) for reason in FinishReason]
@@ -30,11 +30,12 @@ class WorkStepSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
     rating = serializers.IntegerField(allow_null=True, help_text="-1, 0 or 1; null where not rated yet.")
     unsure = serializers.BooleanField()
-    after_error = serializers.BooleanField(help_text="An earlier step is rated -1: this one needs no rating.")
+    after_error = serializers.BooleanField(help_text="An earlier step is rated -1.")
 
 
 class WorkSerializer(serializers.Serializer[Work]):
     item = serializers.IntegerField(help_text="Names the item in every other call.")
+    way = serializers.ChoiceField(Way.choices, help_text="Whether rating ends at the first error.")
     token = serializers.UUIDField(allow_null=True, help_text="This lease; `release` may name it.")
     lease_expires_at = serializers.DateTimeField(allow_null=True)
     generation = serializers.IntegerField(allow_null=True)

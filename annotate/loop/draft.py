@@ -59,6 +59,7 @@ def _new_draft(person: Person, item: QueueItem, generation: int | None) -> Label
         solution=solution,
         annotator=person,
         queue_item=item,
+        way=item.queue.way,
         instructions_id=rules,
         generation=generation,
         question=_question(item, solution) if gold is None else gold.question,

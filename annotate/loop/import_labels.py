@@ -16,13 +16,13 @@ from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
 from annotate.loop.problems import ImportSummary, import_problems, take_turns
-from annotate.loop.snapshot import label_lines
-from annotate.models import Label, Person, Problem, Solution, Step, StepRating
-from prm_backend.text.prm800k import LabelledStep, Record, parse_record, to_dict, to_json
+from annotate.loop.snapshot import is_error, label_lines
+from annotate.models import HOW_FAR, Label, Person, Problem, Solution, Step, StepRating, Way
+from prm_backend.text.prm800k import EXTRA_KEY, LabelledStep, Record, parse_record, to_dict, to_json
 from prm_backend.text.problems import ProblemRow
 from prm_backend.text.rows import Refused, read_rows
 from prm_backend.text.steps import join_steps, text_hash
-from prm_backend.types import Progress, ProgressCallback, silent
+from prm_backend.types import Progress, ProgressCallback, Rating, silent
 
 BATCH = 500
 _MOST_OPTIONS = 2**15
@@ -99,6 +99,18 @@ def _why_not(record: Record) -> str:
             return f"label.steps[{i}] has more completions than the {_MOST_OPTIONS} that can be stored"
         if step.human_completion is not None and step.human_completion.source != "human":
             return f'label.steps[{i}].human_completion.source must be "human"'
+    return _why_not_extra(record)
+
+
+def _why_not_extra(record: Record) -> str:
+    extra, last = record.extra, len(record.steps) - 1
+    if extra.progress is not None and extra.progress >= len(HOW_FAR):
+        return f"{EXTRA_KEY}.progress goes from 0 to {len(HOW_FAR) - 1}"
+    if extra.way not in ("", Way.EVERY_STEP) or (extra.way and not record.pre_generated):
+        return f'{EXTRA_KEY}.way must be "{Way.EVERY_STEP}" or absent: the other ways show in the shape of the row'
+    first = next((i for i, step in enumerate(record.steps) if is_error(step)), None)
+    if (extra.way and first not in (None, last)) or (extra.after_error and not (extra.way and first == last)):
+        return f"with {EXTRA_KEY}.way and .after_error, label.steps must end at the first error"
     return ""
 
 
@@ -128,7 +140,7 @@ def _add(records: dict[str, Record], source: str) -> int:
     StepRating.objects.bulk_create(
         rating
         for label, record in zip(labels, new.values(), strict=True)
-        for i, step in enumerate(record.steps)
+        for i, step in enumerate(_all_steps(record))
         for rating in _ratings(label, i, step)
     )
     return len(new)
@@ -229,7 +241,17 @@ def _label(record: Record, digest: str, problem_id: int, person_id: int, solutio
         finish_reason=record.finish_reason,
         submitted_at=_moment(record),
         imported_hash=digest,
+        way=record.extra.way or (Way.FIRST_ERROR if record.pre_generated else Way.STEP_BY_STEP),
+        progress=record.extra.progress,
+        critique=record.extra.critique,
     )
+
+
+def _all_steps(record: Record) -> Iterator[LabelledStep]:
+    """Those of PRM800K, and behind the first error those that are rated beyond it."""
+    yield from record.steps
+    for completion in record.extra.after_error:
+        yield LabelledStep((completion,), None, None if completion.rating == Rating.BAD else 0)
 
 
 def _ratings(label: Label, index: int, step: LabelledStep) -> Iterator[StepRating]:

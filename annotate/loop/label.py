@@ -82,7 +82,7 @@ def rate(
 
 def _refuse_after_error(draft: Draft, before: Work, step_index: int, given: datetime) -> None:
     error = before.first_error
-    if error is None or step_index <= error:
+    if error is None or step_index <= error or before.goes_on:
         return
     seen_at = draft.rows[error].rated_at
     if seen_at is None or given >= seen_at:
@@ -141,7 +141,8 @@ def submit(
     """Make the draft final and the item done. An empty reason means whichever of found_error and solution holds.
 
     The label keeps the unbroken run of ratings from the first step to the first error; ratings of later steps,
-    given before the error was seen, go (PRM800K has none). A give-up ends in PRM800K's all-null step.
+    given before the error was seen, go (PRM800K has none), unless every step is rated. A give-up ends in PRM800K's
+    all-null step, or in the error that was found.
     Submitting after the lease ran out is fine as long as nobody else took the item. `step_ms` are active ms by step
     index, all together. What the person was unsure of, and a bad problem, become concerns. Raises InvalidFinish for
     a reason that contradicts the ratings or lacks its words, AlreadySubmitted for one `given_at` before the label was
@@ -156,7 +157,8 @@ def submit(
         run = work.rated_run
         if any(step.index >= run and (step.unsure or step.rating is not None) for step in work.steps):
             label.ratings.filter(step_index__gte=run).delete()
-        if reason is FinishReason.GIVE_UP and run < len(work.steps):
+        found = work.goes_on and work.first_error is not None and work.first_error < run
+        if reason is FinishReason.GIVE_UP and run < len(work.steps) and not found:
             label.ratings.create(step_index=run, source=StepRating.Source.BLANK)
         now = timezone.now()
         label.finish_reason, label.comment = reason, storable(comment).strip()

@@ -17,8 +17,9 @@ from annotate.loop.jobs import enqueue_job
 from annotate.loop.train import Trainer, TrainingInputs, current_inputs, report_json, train_version
 from annotate.models import Job, Label, Person, PRMVersion, Problem, Snapshot
 from prm_backend.evaluation.steps import judge
-from prm_backend.text.prm800k import Record, labelled_solution, parse_record
+from prm_backend.text.prm800k import Record, parse_record
 from prm_backend.text.steps import text_hash
+from prm_backend.text.supervision import alternatives, labelled_solution
 from prm_backend.types import FinishReason, LabelledSolution, Progress, ProgressCallback, StepScorer, silent
 
 _UNFINISHED = (FinishReason.GIVE_UP, FinishReason.BAD_PROBLEM)
@@ -63,7 +64,7 @@ def retrain(
     inputs = inputs or current_inputs(snapshot.sha256)
     if inputs.version() is not None:
         return None
-    train, held_out = training_data(snapshot)
+    train, held_out = training_data(snapshot, beyond_error=inputs.config.beyond_error)
     if not train:
         raise PlumblineError(
             f"None of the {snapshot.n_labels} labels can be trained on: they are on held-out problems "
@@ -82,10 +83,13 @@ def retrain(
     )
 
 
-def training_data(snapshot: Snapshot) -> tuple[list[LabelledSolution], list[LabelledSolution]]:
+def training_data(
+    snapshot: Snapshot, *, beyond_error: bool = False
+) -> tuple[list[LabelledSolution], list[LabelledSolution]]:
     """The snapshot's labels that train and those that only evaluate, by their problem.
 
-    Quality-control and screening rows, unfinished labels and those without a rating are dropped, as PRM800K's authors did.
+    Quality-control and screening rows, unfinished labels and those without a rating are dropped, as PRM800K's
+    authors did. Rated alternatives train, each behind its own prefix; evaluated are whole solutions alone.
     """
     train: list[LabelledSolution] = []
     held_out: list[LabelledSolution] = []
@@ -93,10 +97,14 @@ def training_data(snapshot: Snapshot) -> tuple[list[LabelledSolution], list[Labe
     while chunk := list(islice(records, _CHUNK)):
         known = _held_out_flags({text_hash(record.problem) for record in chunk})
         for record in chunk:
-            labelled = labelled_solution(record)
+            labelled = labelled_solution(record, beyond_error=beyond_error)
             digest = text_hash(record.problem)
-            if any(rating is not None for rating in labelled.ratings):
-                (held_out if known.get(digest, Problem.is_held_out(digest)) else train).append(labelled)
+            if all(rating is None for rating in labelled.ratings):
+                continue
+            if known.get(digest, Problem.is_held_out(digest)):
+                held_out.append(labelled)
+            else:
+                train += [labelled, *alternatives(record)]
     return train, held_out
 
 

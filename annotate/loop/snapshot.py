@@ -18,17 +18,18 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
-from annotate.models import Label, Snapshot, StepRating
+from annotate.models import Label, Snapshot, StepRating, Way
 from annotate.models.label import LabelQuerySet
 from prm_backend.text.prm800k import (
     Completion,
+    Extra,
     HumanCompletion,
     LabelledStep,
     PreGenerated,
     Record,
     to_json,
 )
-from prm_backend.types import FinishReason
+from prm_backend.types import FinishReason, Rating
 
 CHUNK = 500  # labels in memory at a time
 
@@ -42,6 +43,9 @@ _LABEL = [
     "question",
     "total_time",
     "finish_reason",
+    "way",
+    "progress",
+    "critique",
 ]
 _RATING = ["label_id", "step_index", "option", "source", "text", "rating", "flagged", "chosen"]
 
@@ -126,7 +130,10 @@ def _step(rows: Iterable[tuple[Any, ...]]) -> LabelledStep:
 
 
 def _record(row: tuple[Any, ...], ratings: list[tuple[Any, ...]]) -> Record:
-    _, labeler, submitted_at, generation, is_control, is_screening, question, total_time, finish_reason = row
+    _, labeler, submitted_at, generation, is_control, is_screening, question, total_time, *more = row
+    finish_reason, way, progress, critique = more
+    steps = [_step(options) for _, options in groupby(ratings, key=itemgetter(1))]
+    n_steps = len(steps) if way != Way.EVERY_STEP else _up_to_the_error(steps)
     pre_generated = None
     if "pre_generated_steps" in question:
         pre_generated = PreGenerated(
@@ -144,10 +151,26 @@ def _record(row: tuple[Any, ...], ratings: list[tuple[Any, ...]]) -> Record:
         problem=question["problem"],
         ground_truth_answer=question["ground_truth_answer"],
         pre_generated=pre_generated,
-        steps=tuple(_step(options) for _, options in groupby(ratings, key=itemgetter(1))),
+        steps=tuple(steps[:n_steps]),
         total_time=total_time,
         finish_reason=FinishReason(finish_reason),
+        extra=Extra(
+            way=way if way == Way.EVERY_STEP else "",  # the other two show in the row's shape
+            after_error=tuple(option for step in steps[n_steps:] for option in step.completions or ()),
+            progress=progress,
+            critique=critique,
+        ),
     )
+
+
+def is_error(step: LabelledStep) -> bool:
+    """Whether the step that was served, its first completion, is rated -1."""
+    return bool(step.completions and step.completions[0].rating == Rating.BAD)
+
+
+def _up_to_the_error(steps: list[LabelledStep]) -> int:
+    """How many steps PRM800K keeps: those up to and including the first error."""
+    return next((i + 1 for i, step in enumerate(steps) if is_error(step)), len(steps))
 
 
 def naive_utc(moment: datetime) -> str:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from annotate.models import Label, QueueItem, StepRating
+from annotate.models import Label, QueueItem, StepRating, Way
 from prm_backend.types import FinishReason, Rating
 
 
 @dataclass(frozen=True)
 class WorkStep:
-    """One step as the person sees it. `after_error`: an earlier step is rated -1, so this one needs no rating."""
+    """One step as the person sees it. `after_error`: an earlier step is rated -1; whether it is rated, its way says."""
 
     index: int
     text: str
@@ -47,6 +47,7 @@ class Work:
     """
 
     item: int
+    way: Way
     token: uuid.UUID | None
     lease_expires_at: datetime | None
     generation: int | None
@@ -65,11 +66,20 @@ class Work:
         """0-based index of the first step rated -1, or None."""
         return next((s.index for s in self.steps if s.rating == Rating.BAD), None)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether steps after the first error are rated, too."""
+        return self.way == Way.EVERY_STEP
+
+    @cached_property
+    def needed(self) -> int:
+        """How many steps, from the first on, its way asks to be rated."""
+        return len(self.steps) if self.first_error is None or self.goes_on else self.first_error + 1
+
     @cached_property
     def rated_run(self) -> int:
-        """How many steps, from the first on, are rated without a gap, up to and including the first error."""
-        end = len(self.steps) if self.first_error is None else self.first_error + 1
-        return next((s.index for s in self.steps[:end] if s.rating is None), end)
+        """How many of those are rated, from the first on, without a gap."""
+        return next((s.index for s in self.steps[: self.needed] if s.rating is None), self.needed)
 
     @property
     def next_open(self) -> int | None:
@@ -78,10 +88,10 @@ class Work:
 
     @property
     def finish(self) -> FinishReason | None:
-        """found_error or solution once every step up to the first error, or every step, is rated; else None."""
-        if self.first_error is not None:
-            return FinishReason.FOUND_ERROR if self.rated_run == self.first_error + 1 else None
-        return FinishReason.SOLUTION if self.steps and self.rated_run == len(self.steps) else None
+        """found_error or solution once every step that its way asks for is rated; else None."""
+        if not self.steps or self.rated_run < self.needed:
+            return None
+        return FinishReason.SOLUTION if self.first_error is None else FinishReason.FOUND_ERROR
 
     def since(self, before: Work) -> Work:
         """The same, with `changed` set to where it looks different from `before`."""
@@ -107,6 +117,7 @@ def look(label: Label, item: QueueItem, rows: Mapping[int, StepRating]) -> Work:
     rated = [(row.rated_at, i) for i, row in rows.items() if row.rating is not None and row.rated_at]
     return Work(
         item=item.pk,
+        way=Way(label.way),
         token=item.lease_token,
         lease_expires_at=item.lease_expires_at,
         generation=label.generation,

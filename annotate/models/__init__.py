@@ -1,7 +1,7 @@
 """The nouns of the web application, a file each, every QuerySet beside its model."""
 
 from .job import Job, JobStatus, Worker
-from .label import Label, StepRating
+from .label import HOW_FAR, Label, StepRating
 from .person import ANNOTATOR, MANAGER, ROLES, LoginAttempt, Person
 from .prm import PRMStatus, PRMVersion, Snapshot
 from .problem import Problem
@@ -13,6 +13,7 @@ from .solution import Solution, Step
 
 __all__ = [
     "ANNOTATOR",
+    "HOW_FAR",
     "MANAGER",
     "ROLES",
     "Concern",

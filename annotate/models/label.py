@@ -18,6 +18,9 @@ from .problem import Problem
 from .queue import QueueItem, Way
 from .solution import Solution
 
+# What `Label.progress` counts.
+HOW_FAR = ("not at all", "some of the way", "most of the way", "nearly to the end")
+
 
 class Median(models.Aggregate):
     """PostgreSQL's continuous median."""

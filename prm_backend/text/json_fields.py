@@ -15,8 +15,8 @@ def refuse(value: object, where: str, wanted: str) -> NoReturn:
     raise ValueError(f"{where} must be {wanted}, got {shown if len(shown) <= 60 else shown[:60] + '…'}")
 
 
-def fields(value: object, where: str, keys: str) -> dict[str, Any]:
-    """The value as an object with exactly these keys (separated by spaces)."""
+def fields(value: object, where: str, keys: str, optional_keys: str = "") -> dict[str, Any]:
+    """The value as an object with exactly these keys (separated by spaces), and perhaps the optional ones."""
     if not isinstance(value, dict):
         return refuse(value, where, "an object")
     expected = keys.split()
@@ -24,7 +24,7 @@ def fields(value: object, where: str, keys: str) -> dict[str, Any]:
         if key not in value:
             raise ValueError(f"{where} lacks the key {key!r}")
     for key in value:
-        if key not in expected:
+        if key not in expected and key not in optional_keys.split():
             raise ValueError(f"{where} has the unknown key {str(key)[:60]!r}")
     return value
 

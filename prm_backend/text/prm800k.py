@@ -1,7 +1,8 @@
 """PRM800K's record, one labelled solution a row, as the released files have it. Knows no files, no database.
 
 Source: openai/prm800k; where its README and its records disagree, the records win (a `human_completion` is an
-object; phase-1 rows lack the `pre_generated_*` keys). `prm800k.schema.json` beside this tells the same shape.
+object; phase-1 rows lack the `pre_generated_*` keys). `prm800k.schema.json` beside this tells the same shape; what of
+a record trains is prm_backend.text.supervision's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from prm_backend.text.json_fields import boolean, each, fields, integer, number, optional, refuse, string
 from prm_backend.text.steps import storable
-from prm_backend.types import FinishReason, LabelledSolution, Rating
+from prm_backend.types import FinishReason
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,24 @@ class PreGenerated:
 
 
 @dataclass(frozen=True)
+class Extra:
+    """What PRM800K has no key for. A row with nothing of it lacks the key `plumbline`, and is PRM800K's exactly.
+
+    `way` is how it was labelled, where that is not what the row's shape tells. `after_error` rates the steps after
+    the first error, which `label.steps` never holds. `progress` (0 to 3) says how far the solution got before it.
+    """
+
+    way: str = ""
+    after_error: tuple[Completion, ...] = ()
+    progress: int | None = None
+    critique: str = ""
+
+
+NO_EXTRA = Extra()
+EXTRA_KEY = "plumbline"
+
+
+@dataclass(frozen=True)
 class Record:
     """One row. `pre_generated` is None in phase 1, which lacks its keys; `total_time` is in milliseconds."""
 
@@ -70,13 +89,14 @@ class Record:
     steps: tuple[LabelledStep, ...]
     total_time: int
     finish_reason: FinishReason
+    extra: Extra = NO_EXTRA
 
 
 # --- writing
 
 
 def to_dict(record: Record) -> dict[str, Any]:
-    """The row as JSON data, its keys in the order of the released files."""
+    """The row as JSON data, its keys in the order of the released files; our own key comes last, where there is any."""
     question: dict[str, Any] = {"problem": record.problem}
     if record.pre_generated is not None:
         question["ground_truth_solution"] = record.pre_generated.ground_truth_solution
@@ -85,7 +105,7 @@ def to_dict(record: Record) -> dict[str, Any]:
         question["pre_generated_steps"] = list(record.pre_generated.steps)
         question["pre_generated_answer"] = record.pre_generated.answer
         question["pre_generated_verifier_score"] = record.pre_generated.verifier_score
-    return {
+    row = {
         "labeler": record.labeler,
         "timestamp": record.timestamp,
         "generation": record.generation,
@@ -98,6 +118,9 @@ def to_dict(record: Record) -> dict[str, Any]:
             "finish_reason": str(record.finish_reason),
         },
     }
+    if record.extra != NO_EXTRA:
+        row[EXTRA_KEY] = _extra_to_dict(record.extra)
+    return row
 
 
 def to_json(record: Record) -> str:
@@ -119,12 +142,22 @@ def _step_to_dict(step: LabelledStep) -> dict[str, Any]:
     return {
         "completions": None
         if step.completions is None
-        else [{"text": c.text, "rating": c.rating, "flagged": c.flagged} for c in step.completions],
+        else [_completion_to_dict(completion) for completion in step.completions],
         "human_completion": None
         if human is None
         else {"text": human.text, "rating": human.rating, "source": human.source, "flagged": human.flagged},
         "chosen_completion": step.chosen_completion,
     }
+
+
+def _completion_to_dict(completion: Completion) -> dict[str, Any]:
+    return {"text": completion.text, "rating": completion.rating, "flagged": completion.flagged}
+
+
+def _extra_to_dict(extra: Extra) -> dict[str, Any]:
+    said: dict[str, Any] = {"way": extra.way, "progress": extra.progress, "critique": extra.critique}
+    said["after_error"] = [_completion_to_dict(completion) for completion in extra.after_error]
+    return {key: value for key, value in said.items() if value not in ("", None, [])}
 
 
 def _storable(value: Any) -> Any:
@@ -150,6 +183,7 @@ def parse_record(row: object) -> Record:
         "the row",
         "labeler timestamp generation is_quality_control_question is_initial_screening_question"
         " question label",
+        EXTRA_KEY,
     )
     question, pre_generated = _question(top["question"])
     label = fields(top["label"], "label", "steps total_time finish_reason")
@@ -169,6 +203,7 @@ def parse_record(row: object) -> Record:
         steps=each(_step, label["steps"], "label.steps"),
         total_time=integer(label["total_time"], "label.total_time", 0),
         finish_reason=_finish_reason(label["finish_reason"], "label.finish_reason"),
+        extra=_extra(top[EXTRA_KEY]) if EXTRA_KEY in top else NO_EXTRA,
     )
 
 
@@ -189,6 +224,16 @@ def _question(value: object) -> tuple[dict[str, Any], PreGenerated | None]:
         verifier_score=number(
             question["pre_generated_verifier_score"], "question.pre_generated_verifier_score"
         ),
+    )
+
+
+def _extra(value: object) -> Extra:
+    said = fields(value, EXTRA_KEY, "", "way after_error progress critique")
+    return Extra(
+        way=string(said.get("way", ""), f"{EXTRA_KEY}.way"),
+        after_error=each(_completion, said.get("after_error", []), f"{EXTRA_KEY}.after_error"),
+        progress=optional(integer, said.get("progress"), f"{EXTRA_KEY}.progress", 0),
+        critique=string(said.get("critique", ""), f"{EXTRA_KEY}.critique"),
     )
 
 
@@ -256,46 +301,3 @@ def _finish_reason(value: object, where: str) -> FinishReason:
         return FinishReason(string(value, where))
     except ValueError:
         return refuse(value, where, "one of " + ", ".join(FinishReason))
-
-
-# --- as training reads it
-
-
-def labelled_solution(record: Record) -> LabelledSolution:
-    """The solution a record rates, with the ratings up to and including its first error; None after that.
-
-    Phase 2: the served steps, all of them. Phase 1: the path that was chosen, step by step; the other
-    completions are alternatives and not part of it, and a step the labeller wrote has no rating (None).
-    """
-    path = _served(record) if record.pre_generated is not None else _chosen(record)
-    ratings: list[int | None] = []
-    for _, rating in path:
-        ratings.append(None if Rating.BAD in ratings else rating)
-    return LabelledSolution(
-        problem=record.problem,
-        steps=tuple(text for text, _ in path),
-        ratings=tuple(ratings),
-        id=f"{record.labeler}/{record.timestamp}",
-    )
-
-
-def _served(record: Record) -> list[tuple[str, int | None]]:
-    assert record.pre_generated is not None
-    path: list[tuple[str, int | None]] = []
-    for i, text in enumerate(record.pre_generated.steps):
-        options = (record.steps[i].completions or ()) if i < len(record.steps) else ()
-        path.append((text, next((option.rating for option in options if option.text == text), None)))
-    return path
-
-
-def _chosen(record: Record) -> list[tuple[str, int | None]]:
-    path: list[tuple[str, int | None]] = []
-    for step in record.steps:
-        if step.chosen_completion is not None and step.completions:
-            chosen = step.completions[step.chosen_completion]
-            path.append((chosen.text, chosen.rating))
-        elif step.human_completion is not None:
-            path.append((step.human_completion.text, step.human_completion.rating))
-        else:
-            break
-    return path

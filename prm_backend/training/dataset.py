@@ -1,13 +1,13 @@
 """Labelled solutions become tokens, positions and targets. Knows which labels count, no model.
 
 Supervised are the steps up to and including the first error (Lightman et al., section 2.6): what follows a wrong
-step was never rated.
+step was never rated. An alternative step is supervised behind its own prefix, which is context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prm_backend.text.encoding import Encoded
 from prm_backend.types import LabelledSolution, Unscorable
@@ -17,7 +17,10 @@ Encode = Callable[[str, Sequence[str]], Encoded | Unscorable]
 
 @dataclass(frozen=True)
 class Example:
-    """A solution cut after its last supervised step. `targets[i]` rates step i: an index into (-1, 0, +1)."""
+    """A solution cut after its last supervised step. `targets[i]` is an index into (-1, 0, +1).
+
+    It belongs to `encoded.label_positions[i]`, step i, or where the solution has context the i-th after that.
+    """
 
     encoded: Encoded
     targets: tuple[int, ...]
@@ -46,14 +49,16 @@ def make_dataset(solutions: Sequence[LabelledSolution], encode: Encode) -> Datas
     examples, unusable = [], []
     for solution in solutions:
         steps = solution.supervised_steps
-        if steps == 0:
-            unusable.append((solution, "its first step is not rated"))
+        first = solution.context
+        if steps <= first:
+            unusable.append((solution, f"its step {first + 1} is not rated"))
             continue
         encoded = encode(solution.problem, solution.steps[:steps])
         if isinstance(encoded, Unscorable):
             unusable.append((solution, encoded.reason))
             continue
-        targets = tuple(rating + 1 for rating in solution.ratings[:steps] if rating is not None)
+        encoded = replace(encoded, label_positions=encoded.label_positions[first:])
+        targets = tuple(rating + 1 for rating in solution.ratings[first:steps] if rating is not None)
         examples.append(Example(encoded, targets, solution.weight, solution))
     return Dataset(tuple(examples), tuple(unusable))
 

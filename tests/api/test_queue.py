@@ -100,6 +100,7 @@ def test_no_score_gold_grade_or_other_label_is_ever_sent_to_an_annotator(
             assert secret not in text
     assert set(seen[0].json()) == {
         "item",
+        "way",
         "token",
         "lease_expires_at",
         "generation",

@@ -13,12 +13,13 @@ from jsonschema import Draft202012Validator
 
 from prm_backend.text import prm800k
 from prm_backend.text.prm800k import (
+    NO_EXTRA,
     Completion,
+    Extra,
     HumanCompletion,
     LabelledStep,
     PreGenerated,
     Record,
-    labelled_solution,
     parse_record,
     to_dict,
     to_json,
@@ -77,6 +78,13 @@ steps = completions.flatmap(
         chosen_completion=st.none() | st.integers(0, len(options) - 1),
     )
 ) | st.just(LabelledStep(None))
+extras = st.just(NO_EXTRA) | st.builds(
+    Extra,
+    way=st.sampled_from(["", "every_step"]),
+    after_error=st.lists(st.builds(Completion, texts, ratings, flags), max_size=3).map(tuple),
+    progress=st.none() | st.integers(0, 3),
+    critique=texts,
+)
 records = st.builds(
     Record,
     labeler=st.uuids().map(str),
@@ -97,6 +105,7 @@ records = st.builds(
     steps=st.lists(steps, max_size=3).map(tuple),
     total_time=st.integers(0, 10**9),
     finish_reason=st.sampled_from(FinishReason),
+    extra=extras,
 )
 
 
@@ -150,6 +159,20 @@ def test_reading_what_was_written_writes_the_same_bytes(record):
     assert "\n" not in line
 
 
+def test_a_row_with_nothing_to_add_has_only_the_keys_of_prm800k():
+    row = to_dict(parse_record(PHASE_2))
+    assert row == PHASE_2
+    assert list(row) == list(PHASE_2)
+
+
+def test_what_prm800k_has_no_key_for_stands_under_a_key_of_its_own():
+    later = {"text": "# Answer\n\n4", "rating": 0, "flagged": None}
+    said = {"way": "every_step", "progress": 2, "critique": "2 + 1 is 3.", "after_error": [later]}
+    record = parse_record(changed("plumbline", to=said))
+    assert record.extra.after_error == (Completion("# Answer\n\n4", 0, None),)
+    assert to_dict(record) == changed("plumbline", to=said)
+
+
 def test_a_lone_surrogate_does_not_kill_an_export():
     line = to_json(parse_record(changed("question", "problem", to="a\ud83d\x00b")))
     assert json.loads(line)["question"]["problem"] == "a\ufffd\ufffdb"
@@ -169,6 +192,8 @@ def test_a_score_that_json_cannot_hold_is_refused():
         (without("question", "pre_generated_answer"), "question lacks the key 'pre_generated_answer'"),
         (without("label", "finish_reason"), "label lacks the key 'finish_reason'"),
         (changed("label", "extra", to=1), "label has the unknown key 'extra'"),
+        (changed("plumbline", to={"scores": 1}), "plumbline has the unknown key 'scores'"),
+        (changed("plumbline", to={"progress": "far"}), "plumbline.progress must be a whole number"),
         (changed("labeler", to="alice"), "labeler must be a UUID, got 'alice'"),
         (changed("timestamp", to="yesterday"), "timestamp must be an ISO-8601 time without a zone"),
         (changed("timestamp", to="2022-11-22T16:51:29+00:00"), "timestamp must be"),
@@ -195,26 +220,3 @@ def test_a_score_that_json_cannot_hold_is_refused():
 def test_a_bad_row_is_refused_with_the_key_and_the_reason(row, said):
     with pytest.raises(ValueError, match=said):
         parse_record(row)
-
-
-def test_phase_2_trains_on_the_served_steps_up_to_the_first_error():
-    solution = labelled_solution(parse_record(PHASE_2))
-    assert solution.steps == ("1 + 1 = 2", "2 + 1 = 4", "# Answer\n\n4")
-    assert solution.ratings == (1, -1, None)
-    assert solution.first_error == 1
-
-
-def test_ratings_given_after_the_first_error_are_not_trained_on():
-    row = copy.deepcopy(PHASE_2)
-    served = {"text": "# Answer\n\n4", "rating": 1, "flagged": None}
-    row["label"]["steps"].append({"completions": [served], "human_completion": None, "chosen_completion": 0})
-    assert labelled_solution(parse_record(row)).ratings == (1, -1, None)
-
-
-def test_phase_1_trains_on_the_chosen_path_with_written_steps_unrated(verbatim):
-    pencils = labelled_solution(parse_record(json.loads(verbatim[0])))
-    assert pencils.steps[1] == "We have $3p+e=1.24$ and $5p+e=1.82$."
-    assert pencils.ratings == (1, None, 1, 1, 1, 1)
-    given_up = labelled_solution(parse_record(json.loads(verbatim[4])))
-    assert len(given_up.steps) == 8
-    assert given_up.ratings[-1] is None

@@ -44,7 +44,7 @@ def test_the_question_is_frozen_as_it_was_served(ada: Person) -> None:
 def test_what_an_annotator_sees_has_no_room_for_scores_or_gold() -> None:
     fields = {field.name for field in dataclasses.fields(Work)}
     assert fields == {
-        "item", "token", "lease_expires_at", "generation", "problem", "guess", "answer", "steps", "active_ms",
+        "item", "way", "token", "lease_expires_at", "generation", "problem", "guess", "answer", "steps", "active_ms",
         "last_rated", "changed", "paused", "disputed",
     }  # fmt: skip
 

@@ -21,7 +21,8 @@ from django.utils import timezone
 from annotate.loop.label import claim, flag, rate, submit
 from annotate.loop.snapshot import CHUNK, label_lines, naive_utc, snapshot, write_labels
 from annotate.models import Label, Person, Problem, Snapshot
-from prm_backend.text.prm800k import labelled_solution, parse_record
+from prm_backend.text.prm800k import parse_record
+from prm_backend.text.supervision import labelled_solution
 from tests.factories import (
     AnnotatorFactory,
     GradedSolutionFactory,
