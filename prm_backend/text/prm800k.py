@@ -7,14 +7,13 @@ a record trains is prm_backend.text.supervision's.
 
 from __future__ import annotations
 
-import json
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from prm_backend.text.json_fields import boolean, each, fields, integer, number, optional, refuse, string
-from prm_backend.text.steps import storable
+from prm_backend.text.tables import json_line
 from prm_backend.types import FinishReason
 
 
@@ -124,17 +123,8 @@ def to_dict(record: Record) -> dict[str, Any]:
 
 
 def to_json(record: Record) -> str:
-    """One line of ASCII JSON without its line end; the released records come out byte for byte.
-
-    A lone surrogate or NUL becomes U+FFFD: one broken character must stop neither an export nor its reader.
-    Raises ValueError on a score that is not finite, for which JSON has no number.
-    """
-    row = to_dict(record)
-    line = json.dumps(row, allow_nan=False)
-    # In ASCII a NUL shows as \u0000, half of a surrogate pair as \ud…: only then is a closer look worth it.
-    if "\\u0000" in line or "\\ud" in line:
-        line = json.dumps(_storable(row), allow_nan=False)
-    return line
+    """One line of ASCII JSON without its line end; the released records come out byte for byte. See `json_line`."""
+    return json_line(to_dict(record))
 
 
 def _step_to_dict(step: LabelledStep) -> dict[str, Any]:
@@ -158,16 +148,6 @@ def _extra_to_dict(extra: Extra) -> dict[str, Any]:
     said: dict[str, Any] = {"way": extra.way, "progress": extra.progress, "critique": extra.critique}
     said["after_error"] = [_completion_to_dict(completion) for completion in extra.after_error]
     return {key: value for key, value in said.items() if value not in ("", None, [])}
-
-
-def _storable(value: Any) -> Any:
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, dict):
-        return {key: _storable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_storable(item) for item in value]
-    return value
 
 
 # --- reading

@@ -23,6 +23,10 @@ class ScoredSample:
     probs: tuple[StepProbs, ...]
     prm_score: float
     ground_truth_answer: str
+    subject: str = ""
+    level: int | None = None
+    unique_id: str = ""
+    orm_score: float | None = None
 
 
 def read_step_labels(
@@ -47,6 +51,8 @@ def read_step_labels(
 def labelled_solution(row: Any) -> LabelledSolution:
     """Read one row of JSON data. Raises ValueError naming the key and why."""
     problem, steps = _problem_and_steps(row)
+    if any(row.get(flag) for flag in ("outcome_only", "beyond_error")):
+        return _whole(row, problem, steps)
     key = "label" if "label" in row else "first_error"
     first_error = integer(row.get(key), key, -1)
     if first_error >= len(steps):
@@ -60,7 +66,23 @@ def labelled_solution(row: Any) -> LabelledSolution:
     if first_error >= 0:
         after = len(steps) - first_error - 1
         ratings = (*ratings[:first_error], Rating.BAD, *(None,) * after)
-    return LabelledSolution(problem=problem, steps=steps, ratings=ratings, id=str(row.get("id", "")))
+    return LabelledSolution(problem, steps, ratings, **_more(row))
+
+
+def to_dict(solution: LabelledSolution) -> dict[str, Any]:
+    """The row that `labelled_solution` reads back, but for ratings after the first error that do not count."""
+    row: dict[str, Any] = {
+        "id": solution.id,
+        "problem": solution.problem,
+        "steps": list(solution.steps),
+        "first_error": solution.first_error,
+        "ratings": [None if rating is None else int(rating) for rating in solution.ratings],
+    }
+    plain = LabelledSolution("", (), ())
+    for key in ("outcome_only", "beyond_error", "weight", "context"):
+        if getattr(solution, key) != getattr(plain, key):
+            row[key] = getattr(solution, key)
+    return row
 
 
 def scored_sample(row: Any) -> ScoredSample:
@@ -77,6 +99,10 @@ def scored_sample(row: Any) -> ScoredSample:
         probs=probs,
         prm_score=number(row.get("prm_score"), "prm_score"),
         ground_truth_answer=string(row.get("ground_truth_answer"), "ground_truth_answer"),
+        subject=optional(string, row.get("subject"), "subject") or "",
+        level=optional(integer, row.get("level"), "level", 0),
+        unique_id=optional(string, row.get("unique_id"), "unique_id") or "",
+        orm_score=optional(number, row.get("orm_score"), "orm_score"),
     )
 
 
@@ -87,6 +113,27 @@ def _problem_and_steps(row: Any) -> tuple[str, tuple[str, ...]]:
     if not steps:
         refuse([], "steps", "a list of one or more")
     return string(row.get("problem"), "problem"), steps
+
+
+def _whole(row: dict[str, Any], problem: str, steps: tuple[str, ...]) -> LabelledSolution:
+    """A row whose ratings all count, also after the first error."""
+    return LabelledSolution(
+        problem,
+        steps,
+        each(_rating, row.get("ratings"), "ratings"),
+        outcome_only=boolean(row.get("outcome_only") or False, "outcome_only"),
+        beyond_error=boolean(row.get("beyond_error") or False, "beyond_error"),
+        **_more(row),
+    )
+
+
+def _more(row: dict[str, Any]) -> dict[str, Any]:
+    weight = optional(number, row.get("weight"), "weight")
+    return {
+        "weight": 1.0 if weight is None else weight,
+        "id": "" if row.get("id") is None else str(row["id"]),
+        "context": optional(integer, row.get("context"), "context", 0) or 0,
+    }
 
 
 def _rating(value: object, where: str) -> int | None:

@@ -1,0 +1,330 @@
+"""Step labels in other tools' formats and files: what a format can hold comes back equal, the rest is said."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prm_backend.text.convert import Converted, convert, main
+from prm_backend.text.formats import FORMATS, recognise
+from prm_backend.text.prm800k import to_json
+from prm_backend.text.rows import Refused, Row
+from prm_backend.text.stepwise import TAG, Neutral
+from prm_backend.text.tables import read_table, write_table
+from prm_backend.types import LabelledSolution, Rating
+from tests.engine.test_prm800k import records
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+
+# What every format can hold: storable text, and for Math-Shepherd no mark and no blanks around steps.
+ink = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0к"), min_size=1, max_size=12)
+steps = ink.map(str.strip).filter(bool)
+
+
+@st.composite
+def solutions(draw: st.DrawFn) -> LabelledSolution:
+    """Any ratings: gaps, neutral ones, ones after the first error."""
+    count = draw(st.integers(1, 5))
+    ratings = draw(st.lists(st.sampled_from([-1, 0, 1, None]), min_size=count, max_size=count))
+    return LabelledSolution(
+        draw(ink), tuple(draw(st.lists(steps, min_size=count, max_size=count))), tuple(ratings), id=draw(ink)
+    )
+
+
+def written(
+    name: str, solution: LabelledSolution, neutral: Neutral | None = Neutral.GOOD
+) -> tuple[Any, Counter[str]]:
+    lost: Counter[str] = Counter()
+    write = FORMATS[name].write
+    assert write is not None
+    return json.loads(json.dumps(write(solution, neutral, lost))), +lost
+
+
+def read_back(name: str, row: Any) -> LabelledSolution:
+    read = FORMATS[name].read
+    assert read is not None
+    return read(row)
+
+
+@settings(max_examples=40)
+@given(solutions())
+def test_step_labels_come_back_equal_up_to_the_first_error(solution: LabelledSolution) -> None:
+    row, lost = written("step-labels", solution)
+    found = read_back("step-labels", row)
+    end = solution.first_error + 1 or len(solution.steps)
+    assert (found.problem, found.steps, found.id) == (solution.problem, solution.steps, solution.id)
+    assert found.ratings[:end] == solution.ratings[:end]
+    assert set(found.ratings[end:]) <= {None}
+    after = sum(rating is not None for rating in solution.ratings[end:])
+    assert lost == ({"ratings after the first error": after} if after else {})
+
+
+@settings(max_examples=40)
+@given(solutions(), st.floats(0.1, 5))
+def test_ratings_that_all_count_come_back_whole(solution: LabelledSolution, weight: float) -> None:
+    copied = replace(solution, ratings=(-1,) * len(solution.steps), outcome_only=True, weight=weight)
+    for whole in (copied, replace(solution, beyond_error=True, context=1)):
+        row, lost = written("step-labels", whole)
+        assert (read_back("step-labels", row), lost) == (whole, {})
+
+
+@pytest.mark.parametrize("name", ["trl", "math-shepherd"])
+@settings(max_examples=40)
+@given(solution=solutions(), neutral=st.sampled_from(Neutral))
+def test_formats_with_two_labels_keep_every_rated_step_and_count_what_they_drop(
+    name: str, solution: LabelledSolution, neutral: Neutral
+) -> None:
+    ends = [None, Rating.OKAY] if neutral == Neutral.CUT else [None]
+    if solution.ratings[0] in ends:
+        with pytest.raises(ValueError, match="first step has no rating"):
+            written(name, solution, neutral)
+        return
+    row, lost = written(name, solution, neutral)
+    found = read_back(name, row)
+    kept = len(found.steps)
+    assert (found.problem, found.steps) == (solution.problem, solution.steps[:kept])
+    assert kept == next((i for i, r in enumerate(solution.ratings) if r in ends), len(solution.steps))
+    meant = {1: 1, -1: -1, 0: 1 if neutral == Neutral.GOOD else -1}
+    assert list(found.ratings) == [meant[r] for r in solution.ratings[:kept] if r is not None]
+    assert lost["ids"] == 1
+    assert lost["steps without a rating, and those after them"] == len(solution.steps) - kept
+    assert lost[f"neutral ratings, written as {neutral}"] == solution.ratings[:kept].count(0)
+
+
+@settings(max_examples=40)
+@given(solutions())
+def test_processbench_keeps_the_first_error_or_refuses_to_guess_it(solution: LabelledSolution) -> None:
+    before = solution.ratings[: solution.first_error] if solution.first_error >= 0 else solution.ratings
+    if None in before:
+        with pytest.raises(ValueError, match="nobody knows"):
+            written("processbench", solution)
+        return
+    row, _ = written("processbench", solution)
+    assert row["label"] == solution.first_error
+    assert read_back("processbench", row).first_error == solution.first_error
+
+
+@settings(max_examples=40)
+@given(solutions())
+def test_prm800k_keeps_every_rating(solution: LabelledSolution) -> None:
+    row, lost = written("prm800k", solution)
+    found = read_back("prm800k", row)
+    assert (found.problem, found.steps) == (solution.problem, solution.steps)
+    assert found.ratings == solution.ratings  # those after the error go under the key `plumbline`
+    assert any("labeler is made of it" in what for what in lost)
+
+
+def test_neutral_is_nobodys_guess() -> None:
+    neutral = LabelledSolution("p", ("a", "b"), (1, 0))
+    for name in ("trl", "math-shepherd"):
+        with pytest.raises(ValueError, match=r"say what they are \(--neutral\)"):
+            written(name, neutral, None)
+
+
+MATH_SHEPHERD = {
+    "input": f"How many? Step 1: He has 2. {TAG}\nStep 2: He has $2*2=4$. {TAG}\nStep 3: So 4. {TAG}",
+    "label": "How many? Step 1: He has 2. +\nStep 2: He has $2*2=4$. -\nStep 3: So 4. +",
+    "task": "GSM8K",
+}
+
+
+def test_math_shepherds_own_rows_are_read_and_come_out_as_they_were() -> None:
+    found = read_back("math-shepherd", MATH_SHEPHERD)
+    assert found.problem == "How many?"
+    assert found.steps == ("He has 2.", "He has $2*2=4$.", "So 4.")
+    assert found.ratings == (1, -1, 1)
+    assert written("math-shepherd", found)[0] | {"task": "GSM8K"} == MATH_SHEPHERD
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "said"),
+    [
+        ("math-shepherd", {"input": "p Step 1: a", "label": "p Step 1: a"}, "a text with ки after each step"),
+        ("math-shepherd", MATH_SHEPHERD | {"label": "How many? Step 1: He has 3. +"}, "part in step 1"),
+        (
+            "math-shepherd",
+            {"input": f"p Step 1: a {TAG}", "label": "p Step 1: a ?"},
+            r"must be \+ or -, got '\?'",
+        ),
+        ("math-shepherd", {"input": f"p a {TAG}", "label": "p a +"}, "no ' Step 1: '"),
+        ("trl", {"prompt": "p", "completions": ["a"], "labels": [1]}, r"labels\[0\] must be true or false"),
+        (
+            "trl",
+            {"prompt": "p", "completions": ["a"], "labels": []},
+            "number of labels must be that of the steps",
+        ),
+        ("trl", {"prompt": None, "completions": ["a"], "labels": [True]}, "prompt must be a text"),
+    ],
+)
+def test_a_row_that_is_none_is_refused_with_the_place(name: str, row: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read_back(name, row)
+
+
+# --- files
+
+
+def rows_of(path: Path, name: str) -> list[dict[str, Any]]:
+    found = list(read_table(path))
+    assert all(isinstance(row, Row) for row in found), found
+    is_parquet = path.suffix == ".parquet"
+    return [FORMATS[name].from_parquet(row.value) if is_parquet else row.value for row in found]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".jsonl.gz"])
+@given(data=st.lists(records, max_size=4))
+@settings(max_examples=12)
+def test_prm800k_records_survive_every_kind_of_file(
+    ending: str, data: list[Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("files") / f"x{ending}"
+    rows = [json.loads(to_json(record)) for record in data]
+    assert write_table(path, rows, FORMATS["prm800k"].schema) == len(rows)
+    assert rows_of(path, "prm800k") == rows
+    assert [row.name for row in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("name", ["trl", "step-labels", "processbench"])
+@given(data=st.lists(solutions(), max_size=4))
+@settings(max_examples=12)
+def test_rows_survive_parquet(
+    name: str, data: list[LabelledSolution], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rated = [
+        LabelledSolution(s.problem, s.steps, tuple(r if r in (1, -1) else 1 for r in s.ratings), id=s.id)
+        for s in data
+    ]
+    rows = [written(name, solution)[0] for solution in rated]
+    path = tmp_path_factory.mktemp("files") / "x.parquet"
+    write_table(path, rows, FORMATS[name].schema)
+    assert rows_of(path, name) == rows
+
+
+def test_a_parquet_file_is_what_other_tools_read(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    write_table(
+        tmp_path / "x.parquet",
+        [{"prompt": "p", "completions": ["a", "b"], "labels": [True, False]}],
+        FORMATS["trl"].schema,
+    )
+    table = parquet.read_table(tmp_path / "x.parquet")
+    assert table.to_pydict() == {"prompt": ["p"], "completions": [["a", "b"]], "labels": [[True, False]]}
+
+
+def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 and then nothing")
+    [refused] = read_table(tmp_path / "x.parquet")
+    assert isinstance(refused, Refused)
+    assert "Parquet data is damaged" in refused.reason
+
+
+# --- converting
+
+
+def run(source: Path, target: Path, **options: Any) -> tuple[Converted, list[Refused]]:
+    refused: list[Refused] = []
+    return convert(source, target, refuse=refused.append, **options), refused
+
+
+def jsonl(path: Path, rows: Iterable[Any]) -> Path:
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+    return path
+
+
+GOOD = {"id": "a", "problem": "p", "steps": ["x", "y"], "first_error": 1, "generator": "m", "source": "s"}
+
+
+def test_bad_lines_are_named_with_the_reason_and_the_good_ones_go_through(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "in.jsonl", [GOOD, "{", {**GOOD, "first_error": 7}, GOOD])
+    result, refused = run(source, tmp_path / "out.jsonl", to="processbench")
+    assert (result.written, [row.line for row in refused]) == (2, [2, 3])
+    assert "no JSON" in refused[0].reason
+    assert "first_error must be -1 or the index of one of the 2 steps, got 7" in refused[1].reason
+    assert (
+        rows_of(tmp_path / "out.jsonl", "processbench")
+        == [{"id": "a", "problem": "p", "steps": ["x", "y"], "label": 1, "generator": "m"}] * 2
+    )
+    assert result.lost == {"the key 'source'": 2}
+
+
+def test_the_command_says_what_was_lost_and_fails_where_rows_were_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = jsonl(tmp_path / "in.jsonl", [{**GOOD, "ratings": [0, -1]}, {**GOOD, "steps": []}])
+    target = tmp_path / "out.parquet"
+    assert main([str(source), str(target), "--to", "trl", "--neutral", "bad"]) == 1
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == f"1 rows written to {target}, 1 refused"
+    assert "lost: 1 × neutral ratings, written as bad" in out
+    assert err == f"{source}:2: steps must be a list of one or more, got []\n"
+    assert rows_of(target, "trl") == [{"prompt": "p", "completions": ["x", "y"], "labels": [False, False]}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.jsonl", "out.jsonl", "--to", "trl"], "No such file"),
+        (["in.jsonl", "out.txt", "--to", "trl"], "must end in .jsonl, .jsonl.gz or .parquet"),
+    ],
+)
+def test_a_file_that_cannot_be_opened_or_named_is_an_error(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    jsonl(tmp_path / "in.jsonl", [GOOD])
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_scores_are_not_ratings(tmp_path: Path) -> None:
+    scored = {
+        "problem": "p", "steps": ["a"], "answer": None, "is_correct": False, "prm_score": 0.5,
+        "rating_probs": [{"-1": 0.5, "0": 0.25, "1": 0.25}], "ground_truth_answer": "1", "level": 3,
+    }  # fmt: skip
+    source = jsonl(tmp_path / "in.jsonl", [scored])
+    _, [refused] = run(source, tmp_path / "out.jsonl", to="trl")
+    assert refused.reason == "scored-samples holds a model's scores, not people's ratings"
+    run(source, tmp_path / "out.parquet", to="scored-samples")
+    assert rows_of(tmp_path / "out.parquet", "scored-samples") == [scored]
+
+
+def test_a_key_that_parquet_has_no_column_for_is_counted_as_lost(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "in.jsonl", [{**GOOD, "mood": "glad"}])
+    result, _ = run(source, tmp_path / "out.parquet", to="step-labels")
+    assert result.lost == {"the key 'mood', which a Parquet file of step-labels has no column for": 1}
+    again, _ = run(source, tmp_path / "out.jsonl", to="step-labels")
+    assert (again.lost, rows_of(tmp_path / "out.jsonl", "step-labels")) == ({}, [{**GOOD, "mood": "glad"}])
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "rows"),
+    [
+        ("prm800k_records/records.jsonl", "prm800k", 8),
+        ("prm800k_records/scored_sample.json", "scored-samples", 1),
+        ("processbench_gsm8k.json", "processbench", 400),
+    ],
+)
+def test_real_files_go_through_parquet_and_back_unchanged(
+    name: str, form: str, rows: int, tmp_path: Path
+) -> None:
+    if not (SHARED / name).exists():
+        pytest.skip(f"{SHARED / name} is not there")
+    there, _ = run(SHARED / name, tmp_path / "x.parquet", to=form)
+    back, _ = run(tmp_path / "x.parquet", tmp_path / "x.jsonl", to=form)
+    assert (there.written, there.lost, back.written, back.lost) == (rows, {}, rows, {})
+    original = rows_of(SHARED / name, form)
+    assert rows_of(tmp_path / "x.jsonl", form) == original
+    assert {recognise(row).name for row in original if recognise(row)} == {form}  # type: ignore[union-attr]
