@@ -14,8 +14,8 @@ help:  ## list these targets
 run: venv  ## start everything, from nothing; ^C stops it
 	@exec $(BIN)/python manage.py up
 
-test: venv  ## run all tests (ARGS go to pytest)
-	$(BIN)/python -m pytest $(ARGS)
+test: venv  ## run all tests, two at a time, each half with services of its own (ARGS go to pytest)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 check: venv  ## ruff, mypy, import-linter, migrations
 	$(BIN)/ruff check .

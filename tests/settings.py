@@ -13,6 +13,10 @@ os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix=f"plumbline-test-{os.getpid()}-"
 os.environ["SECRET_KEY"] = secrets.token_urlsafe(50)
 os.environ["DEBUG"] = "false"
 
+# Two halves of the tests run beside each other: each takes one core.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from annotate.settings import *
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick, and every test signs in
