@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     import torch
 
     from prm_backend.reward.prm import PRM
+
+# peft asks transformers by a name that is on its way out; nobody who runs us can mend that.
+warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", FutureWarning)
 
 _lock = threading.RLock()
 _generators: dict[str, Generator] = {}

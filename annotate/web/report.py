@@ -49,11 +49,17 @@ class Figure:
 
 
 def figures(version: PRMVersion) -> list[Figure]:
-    """Every metric, the known ones first."""
+    """Every metric that has a value, the known ones first."""
     metrics = version.report.get("metrics", {})
     before = version.report.get("serving", {}).get("metrics", {})
     names = [name for name in KNOWN if name in metrics] + sorted(set(metrics) - set(KNOWN))
-    return [_figure(name, metrics[name], before.get(name)) for name in names]
+    known = [name for name in names if (metrics[name], before.get(name)) != (None, None)]
+    return [_figure(name, metrics[name], before.get(name)) for name in known]
+
+
+def unmeasured(version: PRMVersion) -> bool:
+    """Whether there was no held-out label to measure it on, as for the first versions of a young project."""
+    return version.report.get("metrics", {}).get("steps") == 0
 
 
 def short(version: PRMVersion, name: str) -> str:

@@ -34,6 +34,7 @@ def version(request: PersonRequest, number: int) -> HttpResponse:
         "version": one,
         "previous": PRMVersion.objects.previous() if one.status == "promoted" else None,
         "figures": report.figures(one),
+        "unmeasured": report.unmeasured(one),
         "charts": report.charts(one),
         "notes": one.report.get("notes", ()),
         "compared_with": one.report.get("serving", {}).get("number"),

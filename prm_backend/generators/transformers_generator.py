@@ -93,11 +93,11 @@ class TransformersGenerator:
         """
         rows = self._rows(problems, n, sampling)
         random = torch.Generator(self._model.device).manual_seed(seed % 2**63)
-        done = 0
         for batch in self._batches(rows):
-            self._run(batch, sampling, random)
-            done += len(batch)
-            progress(Progress(done, len(rows), f"{done} of {len(rows)} solutions sampled"))
+            for _ in self._run(batch, sampling, random):
+                # After every token, so that a request to stop is heard.
+                done = sum(row.done for row in rows)
+                progress(Progress(done, len(rows), f"{done} of {len(rows)} solutions sampled"))
         samples: list[list[Sample]] = [[] for _ in problems]
         for row in rows:
             sample = make_sample(self._text(row), truncated=not row.stopped, n_tokens=len(row.ids))
@@ -131,8 +131,8 @@ class TransformersGenerator:
             yield batch
 
     @torch.inference_mode()
-    def _run(self, rows: Sequence[_Row], sampling: Sampling, random: torch.Generator) -> None:
-        """Sample every row of one batch to its end."""
+    def _run(self, rows: Sequence[_Row], sampling: Sampling, random: torch.Generator) -> Iterator[None]:
+        """Sample every row of one batch to its end; yields after each token."""
         cache, mask, logits = self._prefill(rows)
         batch = list(rows)
         while True:
@@ -140,6 +140,7 @@ class TransformersGenerator:
             for row, token in zip(batch, tokens.tolist(), strict=True):
                 if not row.done:
                     self._append(row, token)
+            yield
             alive = [index for index, row in enumerate(batch) if not row.done]
             if not alive:
                 return

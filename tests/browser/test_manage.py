@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PAGES = ["/progress/", "/versions/", "/versions/1/", "/versions/0/", "/problems/", "/problems/upload/"]
-PAGES += ["/queues/", "/queues/add/", "/people/", "/password/", "/nowhere/"]
+PAGES += ["/queues/", "/queues/add/", "/people/", "/password/", "/api/docs/", "/nowhere/"]
 QUESTION = {
     "ground_truth_answer": "3",
     "ground_truth_solution": None,

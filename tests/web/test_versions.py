@@ -64,6 +64,14 @@ def test_a_version_without_a_report_has_a_page_all_the_same(as_manager: Client) 
     assert "<svg" not in html
 
 
+def test_a_version_measured_on_nothing_says_so_in_place_of_empty_figures(as_manager: Client) -> None:
+    PRMVersionFactory.create(number=0, report={"metrics": {"steps": 0, "auc": None, "train_steps": 171}})
+    html = as_manager.get("/versions/0/").content.decode()
+    assert "There were none yet to measure it on" in html
+    assert "AUC" not in html
+    assert "171" in html
+
+
 def _svg(text: str | None) -> ElementTree.Element:
     assert text
     return ElementTree.fromstring(text.split("</svg>")[0] + "</svg>")
