@@ -15,7 +15,7 @@ from annotate.loop.draft import NOBODY, new_lease
 from annotate.loop.screening import next_question
 from annotate.models import Gold, Person, QualityPolicy, Queue, QueueItem, Way
 
-_SCREENING_GENERATION = -1  # PRM800K's
+SCREENING_GENERATION = -1  # PRM800K's
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _held(person: Person, round_number: int | None = None) -> Taken:
     held = QueueItem.objects.open().filter(leased_by=person)
     item = held.select_related("queue", "gold", "solution__problem", "solution__round").get()
     if item.gold is not None and item.gold.screens:
-        return Taken(item, _SCREENING_GENERATION)
+        return Taken(item, SCREENING_GENERATION)
     if item.gold is None and item.solution is not None and item.solution.round is not None:
         round_number = item.solution.round.number
     return Taken(item, None if round_number is None else round_number - 1)  # PRM800K counts phase 2 from 0

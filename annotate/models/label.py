@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, F, Q, Subquery, Value
+from django.db.models import Count, F, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -40,6 +40,13 @@ class LabelQuerySet(models.QuerySet["Label"]):
     def at_hand(self) -> LabelQuerySet:
         """Drafts their people go on with by themselves: not those they put aside."""
         return self.drafts().filter(skipped_at__isnull=True)
+
+    def with_first_error(self) -> models.QuerySet[Label]:
+        """With `first_error`: the 0-based index of the first served step rated -1, -1 for none."""
+        bad = StepRating.objects.filter(label=OuterRef("pk"), option=0, rating=Rating.BAD).order_by(
+            "step_index"
+        )
+        return self.annotate(**{"first_error": Coalesce(Subquery(bad.values("step_index")[:1]), -1)})
 
     def gold_answers(self) -> LabelQuerySet:
         """Labels that answer gold mixed in among the rest."""
@@ -152,6 +159,7 @@ class Label(models.Model):
     )
 
     objects = LabelQuerySet.as_manager()
+    first_error: int  # by `with_first_error`
 
     class Meta:
         constraints = (

@@ -23,8 +23,10 @@ from django.views.decorators.http import require_GET, require_POST
 from annotate.errors import AlreadySubmitted, InvalidRating, PlumblineError
 from annotate.loop import label as verbs
 from annotate.loop import progress
+from annotate.loop.screening import screening_of
+from annotate.loop.take import SCREENING_GENERATION
 from annotate.loop.work import Work
-from annotate.models import QueueItem
+from annotate.models import Person, QueueItem
 from prm_backend.text.steps import ANSWER_HEADER
 
 from .access import PersonRequest, View, annotator_required
@@ -83,6 +85,7 @@ def undo(request: PersonRequest, item: int) -> HttpResponse:
 @_act
 def submit(request: PersonRequest, item: int) -> HttpResponse:
     """Submit, and answer with the next item."""
+    screenings = request.user.screenings
     verbs.submit(
         person=request.user,
         item=item,
@@ -90,7 +93,10 @@ def submit(request: PersonRequest, item: int) -> HttpResponse:
         comment=request.POST.get("comment", ""),
         active_ms=_active_ms(request),
     )
-    return _show(request, verbs.claim(person=request.user)) if request.htmx else redirect("label")
+    screened = request.user.screenings > screenings
+    if not request.htmx:
+        return redirect("screening" if screened else "label")
+    return _show(request, verbs.claim(person=request.user), screened=screened)
 
 
 @_act
@@ -110,16 +116,30 @@ def release(request: PersonRequest, item: int) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def _show(request: PersonRequest, work: Work | None, *, notice: str = "", status: int = 200) -> HttpResponse:
-    """The whole page, or for label.js the part of it that a new item replaces."""
-    context: dict[str, Any] = {"work": work, "notice": notice, "lease_seconds": settings.LEASE_SECONDS}
+def _show(
+    request: PersonRequest,
+    work: Work | None,
+    *,
+    notice: str = "",
+    screened: bool = False,
+    status: int = 200,
+) -> HttpResponse:
+    """The whole page, or for label.js the part of it that a new item replaces. `screened`: a screening just ended."""
+    context: dict[str, Any] = {
+        "work": work,
+        "notice": notice,
+        "screened": screened,
+        "lease_seconds": settings.LEASE_SECONDS,
+    }
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     context["today"] = request.user.labels.submitted_since(today).paces().first()
     if work is None:
-        context |= _why_nothing()
+        context |= _why_nothing(request.user)
     else:
         context["rows"] = _rows(work)
         context["now"] = _now(work)
+        if work.generation == SCREENING_GENERATION:
+            context["screening"] = screening_of(request.user)
     template = "label/label.html#fragment" if request.htmx else "label/label.html"
     response = render(request, template, context, status=status)
     response["HX-Reswap"] = "outerHTML"
@@ -164,14 +184,15 @@ def _now(work: Work) -> int:
     return work.first_error if work.first_error is not None else len(work.steps) - 1
 
 
-def _why_nothing() -> dict[str, Any]:
-    """What to say where nothing waits for this person: paused, or what the loop is doing."""
+def _why_nothing(person: Person) -> dict[str, Any]:
+    """What to say where nothing waits for this person: paused, not admitted, or what the loop is doing."""
     free = QueueItem.objects.open().filter(leased_by__isnull=True)
     counts = progress.loop_counts()
     return {
         "paused": free.filter(queue__paused_at__isnull=False).exists(),
         "preparing": counts.generate + counts.grade + counts.score + counts.enqueue,
         "counts": counts,
+        "screening": screening_of(person),
     }
 
 

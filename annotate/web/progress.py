@@ -16,7 +16,7 @@ from annotate.loop import jobs, rounds
 from annotate.loop.bootstrap import bootstrap_state
 from annotate.loop.progress import loop_counts, round_standings, workers_state
 from annotate.loop.retrain import request_retrain
-from annotate.models import Job, JobStatus, Label, PRMVersion, Problem, Queue
+from annotate.models import Job, JobStatus, Label, Person, PRMVersion, Problem, Queue
 from prm_backend.config import SelectionConfig
 
 from .access import PersonRequest, manager_required
@@ -115,6 +115,7 @@ def _figures() -> dict[str, Any]:
         "failures": list(Job.objects.failures().select_related("requested_by")[:JOBS]),
         "versions": list(PRMVersion.objects.all()[:VERSIONS]),
         "previous": PRMVersion.objects.previous(),
+        "suspended": list(Person.objects.filter(suspended_at__isnull=False, is_active=True)[:JOBS]),
         "queues": list(Queue.objects.order_by("name")),
         "paces": paces,
         "labels_today": sum(pace["solutions"] for pace in paces),

@@ -47,6 +47,12 @@ def share_of(part: int, whole: int) -> str:
 
 
 @register.filter
+def percent(share: float) -> str:
+    """A share in whole percent."""
+    return f"{100 * share:.0f} %"
+
+
+@register.filter
 def compact(count: int) -> str:
     """A count that fits a tile: exact below 100,000, then "123k" and "1.2M"."""
     if count < 100_000:

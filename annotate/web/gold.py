@@ -1,0 +1,112 @@
+"""`/quality/gold/`: gold made of labels in two clicks, looked through, retired. One verb a button."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Exists, OuterRef, Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate.errors import PlumblineError
+from annotate.loop import gold as verbs
+from annotate.models import Gold, Label
+from prm_backend.types import FinishReason
+
+from .access import PersonRequest, manager_required
+from .acts import act
+from .labelling import parts
+
+_PER_PAGE = 25
+_JUDGED = Q(answers__submitted_at__isnull=False)
+
+
+@manager_required
+@require_safe
+def gold(request: PersonRequest) -> HttpResponse:
+    """What is gold, and the latest labels that could become it."""
+    rows = Gold.objects.select_related("created_by").annotate(
+        n_answers=Count("answers", filter=_JUDGED),
+        n_agreed=Count("answers", filter=_JUDGED & Q(answers__agrees_with_gold=True)),
+    )
+    golden = Gold.objects.filter(solution=OuterRef("solution"))
+    whole = (
+        Label.objects.submitted()
+        .teaching()
+        .filter(
+            ~Exists(golden),
+            solution__isnull=False,
+            finish_reason__in=(FinishReason.FOUND_ERROR, FinishReason.SOLUTION),
+        )
+    )
+    labels = whole.with_first_error().select_related("annotator").order_by("-submitted_at", "-id")
+    context = {
+        "golds": Paginator(rows.order_by("retired_at", "-created_at"), _PER_PAGE).get_page(
+            request.GET.get("page")
+        ),
+        "labels": labels[:_PER_PAGE],
+        "n_mixed_in": Gold.objects.mixed_in().count(),
+        "n_screening": Gold.objects.screening().count(),
+    }
+    return render(request, "quality/gold.html", context)
+
+
+@manager_required
+@require_http_methods(["GET", "POST"])
+def make(request: PersonRequest, pk: int) -> HttpResponse:
+    """One label: which steps may be called the first error, suggested as the label has it."""
+    label = get_object_or_404(
+        Label.objects.submitted().with_first_error().filter(solution__isnull=False), pk=pk
+    )
+    accepted, refused = [label.first_error], ""
+    if request.method == "POST":
+        accepted = [int(value) for value in request.POST.getlist("accepted") if value.lstrip("-").isdecimal()]
+        try:
+            made = verbs.make_gold(
+                label=label,
+                accepted=accepted,
+                explanation=request.POST.get("explanation", ""),
+                screens="screens" in request.POST,
+                by=request.user,
+            )
+        except PlumblineError as error:
+            refused = str(error)
+        else:
+            return act(request, lambda: f"{str(made).capitalize()} is made.", back_to="gold")
+    context = {"label": label, "rows": rated_steps(label), "accepted": accepted, "refused": refused}
+    return render(request, "quality/make_gold.html", context, status=400 if refused else 200)
+
+
+@manager_required
+@require_POST
+def retire(request: PersonRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(Gold, pk=pk)
+
+    def do() -> str:
+        verbs.retire_gold(gold=found)
+        return f"{str(found).capitalize()} is served to nobody new; answers given keep their judgement."
+
+    return act(request, do, back_to="gold")
+
+
+@manager_required
+@require_POST
+def use(request: PersonRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(Gold, pk=pk)
+
+    def do() -> str:
+        verbs.use_gold(gold=found)
+        return f"{str(found).capitalize()} is in use again."
+
+    return act(request, do, back_to="gold")
+
+
+def rated_steps(label: Label) -> list[dict[str, Any]]:
+    """The steps a label was served, each with its `rating` row if it has one."""
+    given = {row.step_index: row for row in label.ratings.all() if row.option == 0}
+    return [
+        {"index": index, "number": index + 1, "rating": given.get(index), **parts(text)}
+        for index, text in enumerate(label.question.get("pre_generated_steps") or [])
+    ]

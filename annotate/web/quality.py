@@ -1,0 +1,115 @@
+"""`/quality/`: how far labels can be trusted, person by person, and what managers ask. One verb a button."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate.loop import gold as gold_verbs
+from annotate.loop import screening as screening_verbs
+from annotate.loop.standing import standings
+from annotate.models import Gold, Person, QualityPolicy
+
+from .access import PersonRequest, manager_required
+from .acts import act
+
+
+class PolicyForm(forms.ModelForm):
+    class Meta:
+        model = QualityPolicy
+        fields = (
+            "gold_every",
+            "agreement_bar",
+            "agreement_window",
+            "screening",
+            "screening_items",
+            "admission_bar",
+            "screening_attempts",
+            "undo_seconds",
+        )
+        labels = {
+            "gold_every": "One gold item in every",
+            "agreement_bar": "Pause below this agreement",
+            "agreement_window": "Latest gold answers that count",
+            "screening": "Screen new annotators",
+            "screening_items": "Questions in a screening",
+            "admission_bar": "Admit from this agreement on",
+            "screening_attempts": "Attempts",
+            "undo_seconds": "Seconds in which a label can be taken back",
+        }
+        help_texts = {
+            "gold_every": "Items, unmarked and at a place nobody can tell. 0 mixes in none.",
+            "agreement_bar": "A share. Somebody is paused when even the upper end of their 95 % interval is below it.",
+            "agreement_window": "At most 200.",
+            "screening": "Until they have passed, people are served the screening's gold alone.",
+            "admission_bar": "A share.",
+            "screening_attempts": "Each takes questions the person has not met.",
+        }
+
+    agreement_window = forms.IntegerField(
+        min_value=3, max_value=200, label="Latest gold answers that count", help_text="At most 200."
+    )
+    screening_items = forms.IntegerField(min_value=1, max_value=200, label="Questions in a screening")
+
+
+@manager_required
+@require_safe
+def quality(request: PersonRequest) -> HttpResponse:
+    return render(
+        request, "quality/quality.html", {"standings": standings(), "policy": QualityPolicy.current()}
+    )
+
+
+@manager_required
+@require_http_methods(["GET", "POST"])
+def policy(request: PersonRequest) -> HttpResponse:
+    form = PolicyForm(request.POST or None, instance=QualityPolicy.current())
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        messages.success(request, "The policy is changed.")
+        return redirect("quality_policy")
+    context = {
+        "form": form,
+        "n_screening": Gold.objects.screening().count(),
+        "n_gold": Gold.objects.mixed_in().count(),
+    }
+    return render(request, "quality/policy.html", context, status=400 if form.errors else 200)
+
+
+@manager_required
+@require_POST
+def lift(request: PersonRequest, pk: int) -> HttpResponse:
+    person = get_object_or_404(Person, pk=pk)
+
+    def do() -> str:
+        gold_verbs.lift_pause(person=person, by=request.user)
+        return f"{person} may label again; their gold answers are counted anew."
+
+    return act(request, do, back_to="quality")
+
+
+@manager_required
+@require_POST
+def admit(request: PersonRequest, pk: int) -> HttpResponse:
+    person = get_object_or_404(Person, pk=pk)
+
+    def do() -> str:
+        screening_verbs.admit(person=person, by=request.user)
+        return f"{person} is admitted."
+
+    return act(request, do, back_to="quality")
+
+
+@manager_required
+@require_POST
+def screen_again(request: PersonRequest, pk: int) -> HttpResponse:
+    person = get_object_or_404(Person, pk=pk)
+
+    def do() -> str:
+        screening_verbs.screen_again(person=person, by=request.user)
+        return f"{person} may take the screening again."
+
+    return act(request, do, back_to="quality")

@@ -1,0 +1,206 @@
+"""Quality pages: gold in two clicks, the policy, who is paused; and what an annotator sees of all that."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotate.loop import label as verbs
+from annotate.models import Gold, Label, Person, QualityPolicy, QueueItem
+from tests.factories import AnnotatorFactory, GoldFactory, QueueFactory, QueueItemFactory
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+STEPS = ["One.", "Two is three.", "So 3."]
+
+
+def labelled(person: Person, *ratings: int) -> Label:
+    work = verbs.claim(person=person)
+    assert work
+    for index, rating in enumerate(ratings):
+        verbs.rate(person=person, item=work.item, step_index=index, rating=rating)
+    return verbs.submit(person=person, item=work.item)
+
+
+def policy(**more: Any) -> QualityPolicy:
+    current = QualityPolicy.current()
+    for name, value in more.items():
+        setattr(current, name, value)
+    current.save()
+    return current
+
+
+def test_only_managers_see_the_quality_pages(as_annotator: Client, annotator: Person) -> None:
+    QueueItemFactory.create(solution__steps=STEPS)
+    label = labelled(annotator, -1)
+    gold = GoldFactory.create()
+    paths = [reverse(name) for name in ("quality", "quality_policy", "gold")]
+    paths += [reverse("gold_make", args=[label.pk])]
+    posts = [reverse(name, args=[gold.pk]) for name in ("gold_retire", "gold_use")]
+    posts += [
+        reverse(name, args=[annotator.pk]) for name in ("person_lift", "person_admit", "person_screen_again")
+    ]
+    for path in paths:
+        assert as_annotator.get(path).status_code == 403, path
+    for path in [*posts, paths[-1]]:
+        assert as_annotator.post(path).status_code == 403, path
+
+
+def test_two_clicks_make_gold_of_a_label(as_manager: Client, annotator: Person) -> None:
+    QueueItemFactory.create(solution__steps=STEPS)
+    label = labelled(annotator, 1, -1)
+    page = as_manager.get("/quality/gold/").content.decode()
+    link = re.search(r'href="([^"]+)" aria-label="Make gold of label', page)
+    assert link
+    form = as_manager.get(link[1]).content.decode()
+    assert 'value="1" checked' in form
+    assert 'value="0" checked' not in form
+    answer = as_manager.post(link[1], {"accepted": ["1"], "explanation": "Two is two."}, follow=True)
+    assert "Gold" in answer.content.decode()
+    gold = Gold.objects.get()
+    assert (gold.accepted, gold.source, gold.screens) == ([1], label, False)
+    assert "Make gold of label" not in as_manager.get("/quality/gold/").content.decode()
+
+
+def test_gold_without_a_step_is_refused_with_the_form_kept(as_manager: Client, annotator: Person) -> None:
+    QueueItemFactory.create(solution__steps=STEPS)
+    path = reverse("gold_make", args=[labelled(annotator, -1).pk])
+    for data in ({}, {"accepted": ["7"]}, {"accepted": ["x"]}):
+        answer = as_manager.post(path, data)
+        assert answer.status_code == 400
+        assert 'role="alert"' in answer.content.decode()
+    assert not Gold.objects.exists()
+
+
+def test_a_paused_person_is_told_kindly_and_the_manager_with_figures(
+    as_manager: Client, as_annotator: Client, annotator: Person
+) -> None:
+    policy(gold_every=1)
+    for _ in range(4):
+        QueueItemFactory.create()
+    GoldFactory.create_batch(3, accepted=[-1])
+    for _ in range(3):
+        labelled(annotator, -1)
+    page = as_annotator.get("/label/").content.decode()
+    assert "You are paused for now" in page
+    assert "gold" not in page.lower().replace("golden", "")
+    managers = as_manager.get("/quality/").content.decode()
+    assert "0 of the latest 3" in managers
+    assert "0 of 3" in managers
+    assert "paused" in as_manager.get("/progress/").content.decode()
+    as_manager.post(reverse("person_lift", args=[annotator.pk]))
+    assert "data-item" in as_annotator.get("/label/").content.decode()
+
+
+def test_the_policy_is_changed_by_a_form_and_nonsense_is_refused(as_manager: Client) -> None:
+    sound = {
+        "gold_every": 12,
+        "agreement_bar": 0.5,
+        "agreement_window": 30,
+        "screening": "on",
+        "screening_items": 20,
+        "admission_bar": 0.8,
+        "screening_attempts": 3,
+        "undo_seconds": 60,
+    }
+    assert as_manager.post("/quality/policy/", sound).status_code == 302
+    current = QualityPolicy.current()
+    assert (current.gold_every, current.screening, current.admission_bar) == (12, True, 0.8)
+    for wrong in ({"agreement_bar": 2}, {"agreement_window": 500}, {"screening_items": 0}):
+        assert as_manager.post("/quality/policy/", sound | wrong).status_code == 400
+    assert QualityPolicy.current().agreement_bar == 0.5
+
+
+def test_the_list_of_people_costs_the_same_queries_however_many(as_manager: Client) -> None:
+    AnnotatorFactory.create()
+    as_manager.get("/quality/")
+    with CaptureQueriesContext(connection) as few:
+        as_manager.get("/quality/")
+    AnnotatorFactory.create_batch(10)
+    with CaptureQueriesContext(connection) as many:
+        as_manager.get("/quality/")
+    assert len(few) == len(many)
+
+
+# What an annotator sees
+
+
+def shape(html: str) -> list[str]:
+    """The tags with their attributes' names, and no text: what a page looks like from outside."""
+    body = html[html.index('<div id="work"') :]
+    return [
+        re.sub(r'="[^"]*"', "", tag) for tag in re.findall(r"<[^>]+>", body) if not tag.startswith("<math")
+    ]
+
+
+def test_a_gold_page_has_the_same_shape_headers_and_length_of_ids(as_annotator: Client) -> None:
+    QueueItemFactory.create(solution__steps=STEPS)
+    QueueItemFactory.create(solution__steps=STEPS)
+    ordinary = as_annotator.get("/label/")
+    item = QueueItem.objects.exclude(leased_by=None).get()
+    as_annotator.post(
+        reverse("label_submit", args=[item.pk]), {"finish_reason": "give_up", "comment": "x"}, headers=HTMX
+    )
+    QueueItem.objects.filter(leased_by__isnull=False).update(leased_by=None)
+    Label.objects.drafts().delete()
+    GoldFactory.create(solution__steps=STEPS)
+    policy(gold_every=1)
+    golden = as_annotator.get("/label/")
+    assert QueueItem.objects.get(leased_by__isnull=False).gold
+    a, b = ordinary.content.decode(), golden.content.decode()
+    assert shape(a) == shape(b)
+    assert set(ordinary.headers) == set(golden.headers)
+    assert "gold" not in b.lower()
+
+
+def test_a_gold_answer_looks_like_any_other_in_my_work(as_annotator: Client, annotator: Person) -> None:
+    policy(gold_every=1)
+    QueueItemFactory.create(solution__steps=STEPS)
+    GoldFactory.create(solution__steps=STEPS, accepted=[0], explanation="the-explanation")
+    label = labelled(annotator, 1, -1)
+    assert label.gold
+    for path in ("/work/", reverse("work_label", args=[label.pk]), "/screening/"):
+        page = as_annotator.get(path).content.decode()
+        assert "gold" not in page.lower()
+        assert "the-explanation" not in page
+
+
+def test_a_screening_counts_its_questions_and_its_result_explains_each_miss(
+    as_annotator: Client, annotator: Person
+) -> None:
+    policy(screening=True, screening_items=2, screening_attempts=1)
+    QueueFactory.create()
+    assert "cannot begin yet" in as_annotator.get("/label/").content.decode()
+    GoldFactory.create_batch(2, screens=True, solution__steps=STEPS, explanation="Two is two.")
+    assert "Screening: solution 1 of 2" in as_annotator.get("/label/").content.decode()
+    labelled(annotator, -1)
+    result = as_annotator.get("/screening/").content.decode()
+    assert "1 of them is done" in result
+    assert "Two is two." not in result  # not while the attempt goes on
+    item = verbs.claim(person=Person.objects.get(pk=annotator.pk))
+    assert item
+    as_annotator.post(reverse("label_rate", args=[item.item]), {"rating": "0:-1"}, headers=HTMX)
+    answer = as_annotator.post(reverse("label_submit", args=[item.item]), headers=HTMX).content.decode()
+    assert "Your screening is over" in answer
+    assert "You were not admitted" in answer
+    result = as_annotator.get("/screening/").content.decode()
+    assert result.count("Here you differed") == 2
+    assert "Two is two." in result
+    assert "The first error is step 2" in result
+
+
+def test_without_javascript_the_end_of_a_screening_leads_to_its_result(as_annotator: Client) -> None:
+    policy(screening=True, screening_items=1)
+    QueueFactory.create()
+    GoldFactory.create(screens=True, solution__steps=STEPS, accepted=[0])
+    as_annotator.get("/label/")
+    item = QueueItem.objects.get()
+    as_annotator.post(reverse("label_rate", args=[item.pk]), {"rating": "0:-1"})
+    assert as_annotator.post(reverse("label_submit", args=[item.pk]))["Location"] == "/screening/"
+    assert "You are admitted" in as_annotator.get("/screening/").content.decode()
