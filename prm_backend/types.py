@@ -107,6 +107,22 @@ class Generator(Protocol):
         """
         ...
 
+    def next_steps(
+        self,
+        problem: str,
+        steps: Sequence[str],
+        *,
+        n: int,
+        sampling: Sampling,
+        seed: int,
+        progress: ProgressCallback = ...,
+    ) -> list[str]:
+        """Up to `n` steps that could follow `steps`, distinct, each whole; the last step has its `# Answer` block.
+
+        Fewer where the model says the same again and again. ValueError as with `sample`.
+        """
+        ...
+
 
 @dataclass(frozen=True)
 class GraderOpinion:

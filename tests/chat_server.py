@@ -1,7 +1,8 @@
 """A small OpenAI-compatible server, run as a process: the model's name says how it behaves.
 
 `good` answers with n choices; `no-n` refuses `n` (400); `ignores-n` gives one choice whatever is asked; `flaky` fails
-each request once (503) before it answers; `down` always fails (500); a problem with "forbidden" in it is refused
+each request once (503) before it answers; `down` always fails (500); `steps` writes
+a step a choice; a problem with "forbidden" in it is refused
 (400) and one with "broken" fails (500). Prints its port; GET /requests returns the bodies it was sent.
 """
 
@@ -42,6 +43,13 @@ def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 def choice(body: dict[str, Any], index: int) -> dict[str, Any]:
     number = body.get("seed", 0) + index
+    if body["model"] == "steps":
+        answer = f"\n\n# Answer\n\n{number}" if number % 7 == 0 else "\nAnd so on."
+        return {
+            "index": index,
+            "message": {"role": "assistant", "content": f"Then ${number}$.{answer}"},
+            "finish_reason": "stop",
+        }
     text = f"We think about it.\nIt is ${number}$.\n\n# Answer\n\n{number}\n\nAnd I could go on."
     truncated = body.get("max_tokens", 100) < 10
     return {

@@ -47,6 +47,22 @@ class ScriptedGenerator:
         self.calls.append((tuple(problems), seed))
         return [[sample_of(self.script(problem, index)) for index in range(n)] for problem in problems]
 
+    def next_steps(
+        self,
+        problem: str,
+        steps: Sequence[str],
+        *,
+        n: int,
+        sampling: Sampling,
+        seed: int,
+        progress: ProgressCallback = silent,
+    ) -> list[str]:
+        """The steps of the n solutions it would write that come after so many."""
+        self.calls.append((tuple(steps), seed))
+        progress(Progress(0, n, "writing"))
+        found = [split_steps(self.script(problem, index)) for index in range(n)]
+        return list(dict.fromkeys(solution[len(steps)] for solution in found if len(solution) > len(steps)))
+
 
 class ExactGraders:
     """Correct is what equals the gold, letter by letter."""

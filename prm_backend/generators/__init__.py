@@ -19,6 +19,11 @@ CHAT_PROMPT = (
     "final answer alone on the next line, and stop.\n\n{problem}"
 )
 
+NEXT_STEP_PROMPT = (
+    "Go on with the next step of this solution and nothing else: one line. Only if it reaches the final answer, add "
+    "the line `# Answer` and the answer alone on the line after it."
+)
+
 
 class GenerationFailed(RuntimeError):
     """Some problems could not be sampled. `samples[i]` is what problem i got, None where its calls failed."""

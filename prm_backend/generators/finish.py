@@ -1,9 +1,20 @@
-"""When a solution is finished, and what a model wrote made a Sample. The same for every generator."""
+"""When a solution or a step is finished, and what a model wrote made one. The same for every generator."""
 
 from __future__ import annotations
 
-from prm_backend.text.steps import ANSWER_HEADER, extract_answer, split_steps, storable
+from collections.abc import Iterable
+
+from prm_backend.text.steps import (
+    ANSWER_HEADER,
+    extract_answer,
+    is_answer_header,
+    split_steps,
+    storable,
+    text_hash,
+)
 from prm_backend.types import Sample
+
+_HEADER = ANSWER_HEADER.lower().replace(" ", "")
 
 
 def is_finished(text: str) -> bool:
@@ -33,3 +44,32 @@ def _until_finished(text: str) -> str:
         if is_finished(taken):
             return taken
     return text
+
+
+def is_step_finished(text: str) -> bool:
+    """Whether the text holds its first step whole: the next line begins no answer block, or a whole one stands."""
+    if is_finished(text):
+        return True
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or is_answer_header(lines[0]):
+        return False
+    begun = lines[1].lower().replace(" ", "")
+    return not (_HEADER.startswith(begun) or is_answer_header(lines[1]))
+
+
+def make_step(text: str, *, truncated: bool) -> str | None:
+    """The first step of a raw continuation, with the answer block that belongs to it; None where none is whole."""
+    whole = _until_finished(storable(text))
+    if truncated and not is_step_finished(whole):
+        return None
+    steps = split_steps(whole)
+    return steps[0] if steps else None
+
+
+def distinct(steps: Iterable[str | None], n: int) -> list[str]:
+    """The first `n` that read differently, in their order; None is no step."""
+    found: dict[str, str] = {}
+    for step in steps:
+        if step is not None:
+            found.setdefault(text_hash(step), step)
+    return list(found.values())[:n]

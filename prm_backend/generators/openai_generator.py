@@ -9,15 +9,26 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from typing import Any
+from typing import Any, NamedTuple
 
 from openai import BadRequestError, OpenAI, OpenAIError, UnprocessableEntityError
 
-from prm_backend.generators import GenerationFailed
-from prm_backend.generators.finish import make_sample
+from prm_backend.generators import NEXT_STEP_PROMPT, GenerationFailed
+from prm_backend.generators.finish import distinct, make_sample, make_step
+from prm_backend.text.steps import join_steps
 from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, silent
 
 REFUSED = (BadRequestError, UnprocessableEntityError)  # the server understood, and won't do this request
+
+Message = dict[str, str]
+
+
+class Choice(NamedTuple):
+    """One completion as the server gave it."""
+
+    text: str
+    truncated: bool
+    n_tokens: int
 
 
 class OpenAIGenerator:
@@ -87,6 +98,36 @@ class OpenAIGenerator:
             raise self._failure(problems, samples, errors)
         return [found for found in samples if found is not None]
 
+    def next_steps(
+        self,
+        problem: str,
+        steps: Sequence[str],
+        *,
+        n: int,
+        sampling: Sampling,
+        seed: int,
+        progress: ProgressCallback = silent,
+    ) -> list[str]:
+        """Up to `n` distinct steps that could follow `steps`, asked for as the next turn of a chat.
+
+        Raises ValueError where the server refuses the request as such, else ConnectionError.
+        """
+        messages = [_said("user", sampling.prompt(problem))]
+        if steps:
+            messages += [_said("assistant", join_steps(steps))]
+        messages += [_said("user", NEXT_STEP_PROMPT)]
+        progress(Progress(0, n, "asking for next steps"))
+        try:
+            choices = self._choices(messages, n, sampling, seed)
+            found = distinct((make_step(text, truncated=cut) for text, cut, _ in choices), n)
+            if len(found) < n and sampling.temperature > 0:
+                choices += self._choices(messages, n, sampling, seed + n)
+        except REFUSED as error:
+            raise ValueError(f"{self._url} (model {self._model!r}) refused: {_reason(error)}") from error
+        except OpenAIError as error:
+            raise ConnectionError(f"{self._url} (model {self._model!r}) failed: {_reason(error)}") from error
+        return distinct((make_step(text, truncated=cut) for text, cut, _ in choices), n)
+
     def _failure(
         self, problems: Sequence[str], samples: list[list[Sample] | None], errors: dict[int, OpenAIError]
     ) -> Exception:
@@ -100,24 +141,28 @@ class OpenAIGenerator:
         return GenerationFailed(message, samples)
 
     def _one_problem(self, problem: str, n: int, sampling: Sampling, seed: int) -> list[Sample]:
-        prompt = sampling.prompt(problem)
-        found: list[Sample] = []
+        choices = self._choices([_said("user", sampling.prompt(problem))], n, sampling, seed)
+        return [make_sample(text, truncated=cut, n_tokens=tokens) for text, cut, tokens in choices]
+
+    def _choices(self, messages: list[Message], n: int, sampling: Sampling, seed: int) -> list[Choice]:
+        """n completions of a chat, in one request or in n."""
+        found: list[Choice] = []
         if n > 1 and not self._one_by_one.is_set():
             try:
-                found = self._request(prompt, n, sampling, seed)[:n]
+                found = self._request(messages, n, sampling, seed)[:n]
             except REFUSED:
                 # Perhaps for its `n`, perhaps for the problem: a single sample tells, and raises if it is the problem.
-                found = self._request(prompt, 1, sampling, seed)
+                found = self._request(messages, 1, sampling, seed)
             if len(found) < n:
                 self._one_by_one.set()
         while len(found) < n:
-            found += self._request(prompt, 1, sampling, seed + len(found))[:1]
+            found += self._request(messages, 1, sampling, seed + len(found))[:1]
         return found
 
-    def _request(self, prompt: str, n: int, sampling: Sampling, seed: int) -> list[Sample]:
+    def _request(self, messages: list[Message], n: int, sampling: Sampling, seed: int) -> list[Choice]:
         request: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": "user", "content": prompt}],
+            "messages": messages,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "max_tokens": sampling.max_new_tokens,
@@ -133,13 +178,13 @@ class OpenAIGenerator:
         # The server counts the tokens of all choices together; each gets its share.
         tokens = answer.usage.completion_tokens // len(answer.choices) if answer.usage else 0
         return [
-            make_sample(
-                choice.message.content or "",
-                truncated=choice.finish_reason == "length",
-                n_tokens=tokens,
-            )
+            Choice(choice.message.content or "", choice.finish_reason == "length", tokens)
             for choice in answer.choices
         ]
+
+
+def _said(role: str, content: str) -> Message:
+    return {"role": role, "content": content}
 
 
 def _reason(error: OpenAIError) -> str:

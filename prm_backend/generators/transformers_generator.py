@@ -17,20 +17,22 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, PreTrainedTokenizerBase
 
 from prm_backend.generators.cache import block_cache
-from prm_backend.generators.finish import is_finished, make_sample
+from prm_backend.generators.finish import distinct, is_finished, is_step_finished, make_sample, make_step
 from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, silent
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
+STEP_TRIES = 2  # next steps are drawn so many times before fewer distinct ones than asked for will do
 KEEP_DONE = 0.9  # taking rows out copies the cache, so it waits until a tenth of them are done
 
 
 @dataclass
 class _Row:
-    """One sample as it grows."""
+    """One sample, or one step, as it grows."""
 
     problem: int
     prompt: tuple[int, ...]
     limit: int  # new tokens it may have
+    only_step: bool = False
     ids: list[int] = field(default_factory=list)
     stopped: bool = False  # by end-of-text or a finished answer, not by the limit
     done: bool = False
@@ -91,7 +93,7 @@ class TransformersGenerator:
         `max_new_tokens`, or at the end of the model's context (the last two are marked truncated). Raises
         ValueError, before sampling anything, where a prompt alone fills the context.
         """
-        rows = self._rows(problems, n, sampling)
+        rows = self._rows([sampling.prompt(problem) for problem in problems], n, sampling.max_new_tokens)
         random = torch.Generator(self._model.device).manual_seed(seed % 2**63)
         for batch in self._batches(rows):
             for _ in self._run(batch, sampling, random):
@@ -104,18 +106,46 @@ class TransformersGenerator:
             samples[row.problem].append(sample)
         return samples
 
-    def _rows(self, problems: Sequence[str], n: int, sampling: Sampling) -> list[_Row]:
+    def next_steps(
+        self,
+        problem: str,
+        steps: Sequence[str],
+        *,
+        n: int,
+        sampling: Sampling,
+        seed: int,
+        progress: ProgressCallback = silent,
+    ) -> list[str]:
+        """Up to `n` distinct steps that could follow `steps`, drawn at once and half as many more, as some read alike.
+
+        The same call gives the same steps on the same machine. Steps that ran into a limit are dropped. Raises
+        ValueError where the prompt and the steps alone fill the context.
+        """
+        prompt = sampling.prompt(problem) + "".join(f"{step}\n" for step in steps)
+        random = torch.Generator(self._model.device).manual_seed(seed % 2**63)
+        drawn: list[str | None] = []
+        for _ in range(STEP_TRIES):
+            rows = self._rows([prompt], n + n // 2, sampling.max_new_tokens, only_step=True)
+            for batch in self._batches(rows):
+                for _ in self._run(batch, sampling, random):
+                    done = sum(row.done for row in rows)
+                    progress(Progress(done, len(rows), f"{done} of {len(rows)} next steps written"))
+            drawn += [make_step(self._text(row), truncated=not row.stopped) for row in rows]
+            if len(distinct(drawn, n)) == n or sampling.temperature == 0:
+                break
+        return distinct(drawn, n)
+
+    def _rows(self, prompts: Sequence[str], n: int, limit: int, *, only_step: bool = False) -> list[_Row]:
         rows = []
-        for number, problem in enumerate(problems):
-            prompt = tuple(self._tokenizer(sampling.prompt(problem)).input_ids)
+        for number, text in enumerate(prompts):
+            prompt = tuple(self._tokenizer(text).input_ids)
             room = self._context - len(prompt)
             if room < 1 or not prompt:
                 raise ValueError(
                     f"a prompt of {len(prompt)} tokens can't be continued in a context of {self._context}: "
-                    f"{problem[:60]!r}"
+                    f"{text[:60]!r}"
                 )
-            limit = min(sampling.max_new_tokens, room)
-            rows += [_Row(number, prompt, limit) for _ in range(n)]
+            rows += [_Row(number, prompt, min(limit, room), only_step) for _ in range(n)]
         return rows
 
     def _batches(self, rows: Sequence[_Row]) -> Iterator[list[_Row]]:
@@ -188,7 +218,9 @@ class TransformersGenerator:
         return output.logits[:, -1]
 
     def _is_finished(self, row: _Row) -> bool:
-        """Only a token that breaks the line can end an answer, so only then is the text looked at."""
+        """Only a token that breaks the line can end an answer, so only then is the text looked at; a step is short."""
+        if row.only_step:
+            return is_step_finished(self._text(row))
         if not self._breaks_line(row.ids[-1]):
             return False
         return is_finished(self._text(row))

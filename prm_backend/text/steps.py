@@ -62,6 +62,17 @@ def join_steps(steps: Sequence[str]) -> str:
     return "\n".join(steps)
 
 
+def is_answer_header(line: str) -> bool:
+    """Whether the line begins an answer block: `# Answer`, perhaps with the answer behind it."""
+    return _header_match(line.strip()) is not None
+
+
+def ends_solution(step: str) -> bool:
+    """Whether the step carries the final answer: an answer block with an answer in it."""
+    lines = step.splitlines()
+    return any(map(is_answer_header, lines)) and extract_answer(step) is not None
+
+
 def _header_match(line: str) -> str | None:
     """What follows `# Answer:` on its line ("" for a bare header), or None where the line is no header."""
     match = _HEADER.fullmatch(line)

@@ -119,3 +119,29 @@ def test_cancelling_stops_before_the_remaining_problems(server: str) -> None:
     with pytest.raises(Cancelled):
         generator.sample(["problem"] * 50, n=1, sampling=Sampling(), seed=0, progress=cancel)
     assert len(requests(server)) < 50
+
+
+def next_steps(generator: OpenAIGenerator, problem: str = "it", *steps: str, n: int = 3) -> list[str]:
+    return generator.next_steps(problem, list(steps), n=n, sampling=Sampling(), seed=5)
+
+
+def test_next_steps_are_asked_for_as_the_next_turn(server: str) -> None:
+    found = next_steps(OpenAIGenerator(server, "steps"), "it", "We begin.")
+    assert found == ["Then $5$.", "Then $6$.", "Then $7$.\n\n# Answer\n\n7"]
+    [body] = requests(server)
+    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+    assert body["messages"][1]["content"] == "We begin."
+    assert "next step" in body["messages"][2]["content"]
+    assert body["n"] == 3
+
+
+def test_steps_that_repeat_are_merged_and_asked_for_once_more(server: str) -> None:
+    assert next_steps(OpenAIGenerator(server, "good"), n=2) == ["We think about it."]
+    assert len(requests(server)) == 2
+
+
+def test_a_refused_step_is_a_value_error_and_a_failing_server_a_connection_error(server: str) -> None:
+    with pytest.raises(ValueError, match="not for me"):
+        next_steps(OpenAIGenerator(server, "good", retries=0), "a forbidden one")
+    with pytest.raises(ConnectionError, match="out of memory"):
+        next_steps(OpenAIGenerator(server, "down", retries=0))

@@ -172,3 +172,35 @@ def test_an_adapter_changes_what_is_written_and_the_name(directory: Path, tmp_pa
 def test_an_adapter_that_is_not_there_is_named(directory: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"adapter_model\.safetensors"):
         TransformersGenerator.load(directory, tmp_path)
+
+
+# Next steps
+
+
+def test_next_steps_go_on_from_those_before_and_stop_at_the_steps_end(
+    parrot: TransformersGenerator,
+) -> None:
+    sampling = Sampling(temperature=0, prompt_template="{problem}")
+    [first] = parrot.next_steps("Q: ", [], n=3, sampling=sampling, seed=0)
+    assert first == "First $1 + 2 = 3$."
+    [last] = parrot.next_steps("Q: ", [first], n=3, sampling=sampling, seed=0)
+    assert last == "So it is 3.\n\n# Answer\n\n3"
+
+
+def test_next_steps_are_distinct_and_the_same_for_the_same_seed(generator: TransformersGenerator) -> None:
+    sampling = Sampling(max_new_tokens=400)
+    found = [generator.next_steps("one", ["two"], n=4, sampling=sampling, seed=seed) for seed in (1, 1, 2)]
+    assert found[0] == found[1] != found[2]
+    for steps in found:
+        assert 0 < len({" ".join(step.split()) for step in steps}) == len(steps) <= 4
+        assert all(step.strip() == step != "" for step in steps)
+
+
+def test_a_next_step_that_ran_into_the_limit_is_dropped(parrot: TransformersGenerator) -> None:
+    sampling = Sampling(temperature=0, max_new_tokens=5, prompt_template="{problem}")
+    assert parrot.next_steps("Q: ", [], n=2, sampling=sampling, seed=0) == []
+
+
+def test_steps_that_fill_the_context_are_refused(generator: TransformersGenerator) -> None:
+    with pytest.raises(ValueError, match="can't be continued"):
+        generator.next_steps("one", ["x" * 600], n=1, sampling=Sampling(), seed=0)
