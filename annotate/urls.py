@@ -8,6 +8,7 @@ from django.urls import include, path
 
 from annotate.web import (
     access,
+    disputes,
     gold,
     health,
     home,
@@ -64,6 +65,9 @@ urlpatterns = [
     path("quality/gold/of-label/<int:pk>/", gold.make, name="gold_make"),
     path("quality/gold/<int:pk>/retire/", gold.retire, name="gold_retire"),
     path("quality/gold/<int:pk>/use/", gold.use, name="gold_use"),
+    path("quality/disputes/", disputes.disputes, name="disputes"),
+    path("quality/disputes/<int:pk>/", disputes.dispute, name="dispute"),
+    path("quality/disputes/<int:pk>/decide/", disputes.decide, name="dispute_decide"),
     path("people/", people.people, name="people"),
     path("people/add/", people.add, name="person_add"),
     path("people/<int:pk>/password/", people.reset_password, name="person_reset_password"),

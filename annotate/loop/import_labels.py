@@ -123,18 +123,22 @@ def _add(records: dict[str, Record], source: str) -> int:
     people = _people({UUID(record.labeler) for record in new.values()})
     problems = _problems(new.values(), source)
     solutions = _solutions(new.values(), problems)
-    taken: set[tuple[int | None, int]] = set(
-        Label.objects.filter(solution__in=solutions.values()).values_list("solution_id", "annotator_id")
-    )
+    # As the constraints have it: one label a person, and one decision, whoever made it.
+    there = Label.objects.filter(solution__in=solutions.values())
+    taken: set[tuple[int | None, int | None]] = {
+        (solution_id, None if decides else person_id)
+        for solution_id, person_id, decides in there.values_list("solution", "annotator", "adjudicates")
+    }
     labels = []
     for digest, record in new.items():
         problem_id = problems[text_hash(record.problem)]
         person_id = people[UUID(record.labeler)]
         solution_id = solutions.get((problem_id, _solution_hash(record)))
-        if solution_id is not None and (solution_id, person_id) in taken:
+        who = None if record.extra.adjudicates else person_id
+        if solution_id is not None and (solution_id, who) in taken:
             # The same person labelled the same solution twice; the second label is kept without a solution.
             solution_id = None
-        taken.add((solution_id, person_id))
+        taken.add((solution_id, who))
         labels.append(_label(record, digest, problem_id, person_id, solution_id))
     Label.objects.bulk_create(labels)
     StepRating.objects.bulk_create(
@@ -244,6 +248,7 @@ def _label(record: Record, digest: str, problem_id: int, person_id: int, solutio
         way=record.extra.way or (Way.FIRST_ERROR if record.pre_generated else Way.STEP_BY_STEP),
         progress=record.extra.progress,
         critique=record.extra.critique,
+        adjudicates=record.extra.adjudicates,
     )
 
 

@@ -6,7 +6,9 @@ The candidate decides nothing: promotion is the next stage.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from django.conf import settings
@@ -16,6 +18,7 @@ from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
 from annotate.loop.train import Trainer, TrainingInputs, current_inputs, report_json, train_version
 from annotate.models import Job, Label, Person, PRMVersion, Problem, Snapshot
+from prm_backend.evaluation.settle import settle
 from prm_backend.evaluation.steps import judge
 from prm_backend.text.prm800k import Record, parse_record
 from prm_backend.text.steps import text_hash
@@ -83,28 +86,42 @@ def retrain(
     )
 
 
+@dataclass(frozen=True)
+class _Opinion:
+    labelled: LabelledSolution
+    alternatives: list[LabelledSolution]
+    decides: bool
+
+
 def training_data(
     snapshot: Snapshot, *, beyond_error: bool = False
 ) -> tuple[list[LabelledSolution], list[LabelledSolution]]:
     """The snapshot's labels that train and those that only evaluate, by their problem.
 
     Quality-control and screening rows, unfinished labels and those without a rating are dropped, as PRM800K's
-    authors did. Rated alternatives train, each behind its own prefix; evaluated are whole solutions alone.
+    authors did. Rated alternatives train, each behind its own prefix; evaluated are whole solutions alone. Several
+    labels of one solution weigh as one: a decision alone, else the majority, else each its part (`settle`).
     """
+    solutions: dict[tuple[str, tuple[str, ...]], list[_Opinion]] = defaultdict(list)
+    for record in _records(snapshot):
+        if _teaches(record):
+            labelled = labelled_solution(record, beyond_error=beyond_error)
+            if any(rating is not None for rating in labelled.ratings):
+                opinion = _Opinion(labelled, alternatives(record), record.extra.adjudicates)
+                solutions[text_hash(record.problem), labelled.steps].append(opinion)
+    known = _held_out_flags({digest for digest, _ in solutions})
     train: list[LabelledSolution] = []
     held_out: list[LabelledSolution] = []
-    records = (record for record in _records(snapshot) if _teaches(record))
-    while chunk := list(islice(records, _CHUNK)):
-        known = _held_out_flags({text_hash(record.problem) for record in chunk})
-        for record in chunk:
-            labelled = labelled_solution(record, beyond_error=beyond_error)
-            digest = text_hash(record.problem)
-            if all(rating is None for rating in labelled.ratings):
+    for (digest, _), opinions in solutions.items():
+        weights = settle([o.labelled.first_error for o in opinions], [o.decides for o in opinions])
+        for opinion, weight in zip(opinions, weights, strict=True):
+            if not weight:
                 continue
             if known.get(digest, Problem.is_held_out(digest)):
-                held_out.append(labelled)
+                held_out.append(replace(opinion.labelled, weight=weight))
             else:
-                train += [labelled, *alternatives(record)]
+                said = (opinion.labelled, *opinion.alternatives)
+                train += [replace(one, weight=weight) for one in said]
     return train, held_out
 
 
@@ -120,8 +137,12 @@ def _teaches(record: Record) -> bool:
 
 
 def _held_out_flags(digests: set[str]) -> dict[str, bool]:
-    rows = Problem.objects.filter(text_hash__in=digests).values_list("text_hash", "held_out")
-    return dict(rows)
+    """Of the problems that are here, by text hash."""
+    flags: dict[str, bool] = {}
+    remaining = iter(digests)
+    while chunk := list(islice(remaining, _CHUNK)):
+        flags |= Problem.objects.filter(text_hash__in=chunk).values_list("text_hash", "held_out")
+    return flags
 
 
 def _measure(

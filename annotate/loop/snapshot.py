@@ -46,6 +46,7 @@ _LABEL = [
     "way",
     "progress",
     "critique",
+    "adjudicates",
 ]
 _RATING = ["label_id", "step_index", "option", "source", "text", "rating", "flagged", "chosen"]
 
@@ -131,7 +132,7 @@ def _step(rows: Iterable[tuple[Any, ...]]) -> LabelledStep:
 
 def _record(row: tuple[Any, ...], ratings: list[tuple[Any, ...]]) -> Record:
     _, labeler, submitted_at, generation, is_control, is_screening, question, total_time, *more = row
-    finish_reason, way, progress, critique = more
+    finish_reason, way, progress, critique, adjudicates = more
     steps = [_step(options) for _, options in groupby(ratings, key=itemgetter(1))]
     n_steps = len(steps) if way != Way.EVERY_STEP else _up_to_the_error(steps)
     pre_generated = None
@@ -159,6 +160,7 @@ def _record(row: tuple[Any, ...], ratings: list[tuple[Any, ...]]) -> Record:
             after_error=tuple(option for step in steps[n_steps:] for option in step.completions or ()),
             progress=progress,
             critique=critique,
+            adjudicates=adjudicates,
         ),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, F, OuterRef, Q, Subquery, Value
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -40,6 +40,25 @@ class LabelQuerySet(models.QuerySet["Label"]):
     def at_hand(self) -> LabelQuerySet:
         """Drafts their people go on with by themselves: not those they put aside."""
         return self.drafts().filter(skipped_at__isnull=True)
+
+    def opinions(self) -> LabelQuerySet:
+        """What people said of whole solutions that others may say otherwise: no gold answer, decision or give-up."""
+        told = (FinishReason.FOUND_ERROR, FinishReason.SOLUTION)
+        whole = self.submitted().teaching().filter(solution__isnull=False, finish_reason__in=told)
+        return whole.filter(adjudicates=False)
+
+    def disputed_solutions(self) -> models.QuerySet[Solution]:
+        """Solutions whose labels name different first errors, or rate a step +1 and -1, and that nobody has decided."""
+        several = self.opinions().with_first_error().order_by().values("solution")
+        apart = several.annotate(low=Min("first_error"), high=Max("first_error"))
+        steps = StepRating.objects.filter(label__in=self.opinions(), option=0).order_by()
+        both = steps.values("label__solution", "step_index").annotate(low=Min("rating"), high=Max("rating"))
+        decided = Label.objects.filter(adjudicates=True, solution=OuterRef("pk"))
+        return Solution.objects.filter(
+            Q(pk__in=apart.filter(low__lt=F("high")).values("solution"))
+            | Q(pk__in=both.filter(low=Rating.BAD, high=Rating.GREAT).values("label__solution")),
+            ~Exists(decided),
+        )
 
     def with_first_error(self) -> models.QuerySet[Label]:
         """With `first_error`: the 0-based index of the first served step rated -1, -1 for none."""

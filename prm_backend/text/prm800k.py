@@ -61,12 +61,14 @@ class Extra:
 
     `way` is how it was labelled, where that is not what the row's shape tells. `after_error` rates the steps after
     the first error, which `label.steps` never holds. `progress` (0 to 3) says how far the solution got before it.
+    `adjudicates` marks a decision between labels that disagree.
     """
 
     way: str = ""
     after_error: tuple[Completion, ...] = ()
     progress: int | None = None
     critique: str = ""
+    adjudicates: bool = False
 
 
 NO_EXTRA = Extra()
@@ -147,6 +149,7 @@ def _completion_to_dict(completion: Completion) -> dict[str, Any]:
 def _extra_to_dict(extra: Extra) -> dict[str, Any]:
     said: dict[str, Any] = {"way": extra.way, "progress": extra.progress, "critique": extra.critique}
     said["after_error"] = [_completion_to_dict(completion) for completion in extra.after_error]
+    said["adjudicates"] = extra.adjudicates or None
     return {key: value for key, value in said.items() if value not in ("", None, [])}
 
 
@@ -208,12 +211,13 @@ def _question(value: object) -> tuple[dict[str, Any], PreGenerated | None]:
 
 
 def _extra(value: object) -> Extra:
-    said = fields(value, EXTRA_KEY, "", "way after_error progress critique")
+    said = fields(value, EXTRA_KEY, "", "way after_error progress critique adjudicates")
     return Extra(
         way=string(said.get("way", ""), f"{EXTRA_KEY}.way"),
         after_error=each(_completion, said.get("after_error", []), f"{EXTRA_KEY}.after_error"),
         progress=optional(integer, said.get("progress"), f"{EXTRA_KEY}.progress", 0),
         critique=string(said.get("critique", ""), f"{EXTRA_KEY}.critique"),
+        adjudicates=boolean(said.get("adjudicates", False), f"{EXTRA_KEY}.adjudicates"),
     )
 
 
