@@ -120,7 +120,11 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"manage": "annotate.web.words", "mathml": "annotate.web.mathml"},
+            "libraries": {
+                "manage": "annotate.web.words",
+                "mathml": "annotate.web.mathml",
+                "prose": "annotate.web.prose",
+            },
             "builtins": ["template_partials.templatetags.partials"],
         },
     }

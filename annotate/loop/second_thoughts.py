@@ -76,6 +76,8 @@ def take_back(*, person: Person, label: int, submitted_at: datetime | None = Non
 
 def _refuse_if_too_late(label: Label) -> None:
     assert label.submitted_at is not None
+    if label.is_initial_screening_question:
+        raise TooLate("A screening's answers are final.")
     seconds = QualityPolicy.current().undo_seconds
     if timezone.now() - label.submitted_at > timedelta(seconds=seconds):
         raise TooLate(

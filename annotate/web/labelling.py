@@ -1,6 +1,6 @@
 """`/label/`: one solution at a time is claimed, rated, submitted. Parses, calls one verb, shows one template.
 
-Every action is a plain form that works without JavaScript (it redirects back to the page). From label.js it is
+Every action is a plain form that works without JavaScript (it redirects back to the page). From label/page.js it is
 answered with the part of the page that changed; a refusal is answered with the person's current work and the reason.
 """
 
@@ -17,19 +17,23 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from annotate.errors import AlreadySubmitted, InvalidRating, PlumblineError
+from annotate.errors import AlreadySubmitted, PlumblineError
+from annotate.loop import concerns, progress, second_thoughts
 from annotate.loop import label as verbs
-from annotate.loop import progress
 from annotate.loop.screening import screening_of
 from annotate.loop.take import SCREENING_GENERATION
 from annotate.loop.work import Work
-from annotate.models import Person, QueueItem
+from annotate.models import Label, QueueItem
 from prm_backend.text.steps import ANSWER_HEADER
 
+from . import sent
 from .access import PersonRequest, View, annotator_required
+from .keys import sheet
 
 
 @annotator_required
@@ -48,55 +52,118 @@ def _act(view: Callable[[PersonRequest, int], HttpResponse]) -> View:
     @require_POST
     @wraps(view)
     def guarded(request: PersonRequest, item: int) -> HttpResponse:
+        if request.POST.get("person", request.user.pk) not in (str(request.user.pk), request.user.pk):
+            return HttpResponse(
+                status=403
+            )  # somebody else has signed in since the page was opened: theirs is kept
         try:
-            return view(request, item)
+            response = view(request, item)
         except AlreadySubmitted as error:  # a second Enter, or another tab: there is nothing to mend
-            return _refuse(request, error, "")
+            response = _refuse(request, error, "")
         except PlumblineError as error:
-            return _refuse(request, error, error.message)
+            response = _refuse(request, error, error.message)
+        response["Plumbline-Item"] = str(item)
+        return response
 
     return guarded
 
 
 @_act
 def rate(request: PersonRequest, item: int) -> HttpResponse:
-    index, rating = _step_and_value(request, "rating")
+    index, rating = sent.step_and_value(request, "rating")
     work = verbs.rate(
-        person=request.user, item=item, step_index=index, rating=rating, active_ms=_active_ms(request)
+        person=request.user,
+        item=item,
+        step_index=index,
+        rating=rating,
+        given_at=sent.given_at(request),
+        step_ms=sent.step_ms(request).get(index, 0),
+        active_ms=sent.active_ms(request),
     )
     return _show_changes(request, work, index)
 
 
 @_act
 def flag(request: PersonRequest, item: int) -> HttpResponse:
-    index, unsure = _step_and_value(request, "unsure")
+    index, unsure = sent.step_and_value(request, "unsure")
     work = verbs.flag(
-        person=request.user, item=item, step_index=index, unsure=bool(unsure), active_ms=_active_ms(request)
+        person=request.user,
+        item=item,
+        step_index=index,
+        unsure=bool(unsure),
+        given_at=sent.given_at(request),
+        active_ms=sent.active_ms(request),
     )
     return _show_changes(request, work, index)
 
 
 @_act
 def undo(request: PersonRequest, item: int) -> HttpResponse:
-    work = verbs.undo(person=request.user, item=item, active_ms=_active_ms(request))
+    work = verbs.undo(
+        person=request.user,
+        item=item,
+        step_index=sent.number(request, "step"),
+        active_ms=sent.active_ms(request),
+    )
     return _show_changes(request, work, min(work.changed, default=None))
+
+
+@_act
+def dispute(request: PersonRequest, item: int) -> HttpResponse:
+    concerns.dispute(person=request.user, item=item, text=request.POST.get("text", ""))
+    return _show_next(
+        request, notice=_("Thank you: a manager will look at the answer. Go on rating the steps.")
+    )
 
 
 @_act
 def submit(request: PersonRequest, item: int) -> HttpResponse:
     """Submit, and answer with the next item."""
     screenings = request.user.screenings
-    verbs.submit(
+    done = verbs.submit(
         person=request.user,
         item=item,
         finish_reason=request.POST.get("finish_reason", ""),
         comment=request.POST.get("comment", ""),
-        active_ms=_active_ms(request),
+        given_at=sent.given_at(request),
+        step_ms=sent.step_ms(request),
+        active_ms=sent.active_ms(request),
     )
     screened = request.user.screenings > screenings
-    if not request.htmx:
-        return redirect("screening" if screened else "label")
-    return _show(request, verbs.claim(person=request.user), screened=screened)
+    if screened and not request.htmx:
+        return redirect("screening")
+    return _show_next(request, done=done, screened=screened)
+
+
+@_act
+def skip(request: PersonRequest, item: int) -> HttpResponse:
+    second_thoughts.skip(person=request.user, item=item, active_ms=sent.active_ms(request))
+    return _show_next(request)
+
+
+@annotator_required
+@never_cache
+@require_POST
+def unskip(request: PersonRequest) -> HttpResponse:
+    second_thoughts.unskip(person=request.user)
+    return _show_next(request)
+
+
+@annotator_required
+@never_cache
+@require_POST
+def take_back(request: PersonRequest, pk: int) -> HttpResponse:
+    """A submitted label becomes the person's draft again, and what they rate now."""
+    try:
+        submitted_at = parse_datetime(request.POST.get("submitted", ""))
+        second_thoughts.take_back(person=request.user, label=pk, submitted_at=submitted_at)
+    except (PlumblineError, ValueError) as error:
+        status = getattr(error, "status", 400)
+        if request.htmx:
+            return _show(request, verbs.claim(person=request.user), notice=str(error), status=status)
+        messages.error(request, str(error))
+        return redirect("work")
+    return _show_next(request)
 
 
 @_act
@@ -116,25 +183,36 @@ def release(request: PersonRequest, item: int) -> HttpResponse:
     return HttpResponse(status=204)
 
 
+def _show_next(request: PersonRequest, **more: Any) -> HttpResponse:
+    if request.htmx:
+        return _show(request, verbs.claim(person=request.user), **more)
+    if notice := more.get("notice"):
+        messages.success(request, notice)
+    return redirect("label")
+
+
 def _show(
     request: PersonRequest,
     work: Work | None,
     *,
     notice: str = "",
     screened: bool = False,
+    done: Label | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The whole page, or for label.js the part of it that a new item replaces. `screened`: a screening just ended."""
-    context: dict[str, Any] = {
-        "work": work,
-        "notice": notice,
-        "screened": screened,
-        "lease_seconds": settings.LEASE_SECONDS,
-    }
+    """The whole page, or for page.js the part of it that a new item replaces.
+
+    `done`: the label just submitted, which can be taken back; `screened`: a screening just ended.
+    """
+    context: dict[str, Any] = {"work": work, "notice": notice, "screened": screened, "refused": status >= 400}
+    if done is not None and not done.is_initial_screening_question:
+        context["done"] = done
+    context |= {"lease_seconds": settings.LEASE_SECONDS, "server_ms": int(timezone.now().timestamp() * 1000)}
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     context["today"] = request.user.labels.submitted_since(today).paces().first()
+    context |= sheet(request.user)
     if work is None:
-        context |= _why_nothing(request.user)
+        context |= _why_nothing(request)
     else:
         context["rows"] = _rows(work)
         context["now"] = _now(work)
@@ -148,14 +226,12 @@ def _show(
 
 def _show_changes(request: PersonRequest, work: Work, index: int | None) -> HttpResponse:
     """What a rating changed: the steps that look different, and the bar; or back to the page, at the step."""
-    number = "" if index is None else f"#step-{index + 1}"
+    place = "" if index is None else f"#step-{index + 1}"
     if not request.htmx:
-        return redirect(reverse("label") + number)
-    changed = [row for row in _rows(work) if row["step"].index in work.changed]
-    response = render(request, "label/label.html#changes", {"work": work, "rows": changed, "oob": True})
+        return redirect(reverse("label") + place)
+    context = {"work": work, "rows": _rows(work, work.changed), "oob": True, **sheet(request.user)}
+    response = render(request, "label/label.html#changes", context)
     response["HX-Reswap"] = "none"
-    if index is not None:
-        response["Plumbline-Step"] = str(index + 1)
     return response
 
 
@@ -173,8 +249,13 @@ def parts(step: str) -> dict[str, str]:
     return {"text": text.strip(), "answer": answer.strip()} if header else {"text": step, "answer": ""}
 
 
-def _rows(work: Work) -> list[dict[str, Any]]:
-    return [{"step": step, **parts(step.text)} for step in work.steps]
+def _rows(work: Work, indexes: tuple[int, ...] | None = None) -> list[dict[str, Any]]:
+    """The steps with those indexes, else all; the last one with the answer that the solution ends in."""
+    shown = work.steps if indexes is None else [work.steps[index] for index in indexes]
+    rows = [{"step": step, **parts(step.text)} for step in shown]
+    if rows and shown[-1].number == len(work.steps):
+        rows[-1]["answer"] = rows[-1]["answer"] or work.answer
+    return rows
 
 
 def _now(work: Work) -> int:
@@ -184,29 +265,15 @@ def _now(work: Work) -> int:
     return work.first_error if work.first_error is not None else len(work.steps) - 1
 
 
-def _why_nothing(person: Person) -> dict[str, Any]:
-    """What to say where nothing waits for this person: paused, not admitted, or what the loop is doing."""
+def _why_nothing(request: PersonRequest) -> dict[str, Any]:
+    """What to say where nothing waits for this person: paused, not admitted, skipped, or what the loop is doing."""
     free = QueueItem.objects.open().filter(leased_by__isnull=True)
     counts = progress.loop_counts()
+    skipped = request.user.labels.drafts().filter(skipped_at__isnull=False, queue_item__done_at=None)
     return {
         "paused": free.filter(queue__paused_at__isnull=False).exists(),
         "preparing": counts.generate + counts.grade + counts.score + counts.enqueue,
         "counts": counts,
-        "screening": screening_of(person),
+        "screening": screening_of(request.user),
+        "skipped": skipped.count(),
     }
-
-
-def _step_and_value(request: PersonRequest, name: str) -> tuple[int, int]:
-    """The pressed button's value, "index:value"."""
-    index, _, value = request.POST.get(name, "").partition(":")
-    try:
-        return int(index), int(value)
-    except ValueError:
-        raise InvalidRating(f"{name} must be a step's index and a value, like 0:1.") from None
-
-
-def _active_ms(request: PersonRequest) -> int:
-    try:
-        return int(request.POST.get("active_ms", ""))
-    except ValueError:
-        return 0

@@ -7,6 +7,7 @@ stays. The result carries no style attribute, because the Content-Security-Polic
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from html import escape
 
@@ -56,30 +57,33 @@ _TEX_IN_ANSWER = re.compile(r"[\\^_{}]|^[-+]?[a-zA-Z]?$|^[\d\s+\-*/=().,:<>]*$")
 @register.filter
 def maths(text: str) -> SafeString:
     """Escaped HTML of a text, with `$…$`, `$$…$$`, `\\(…\\)`, `\\[…\\]`, environments and `\\boxed{…}` as MathML."""
-    out: list[str] = []
+    return mark_safe("".join(escape(piece) if is_text else piece for piece, is_text in pieces(text)))
+
+
+def pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """The text cut into (raw text, True), still to be escaped, and (HTML of a formula or a figure's source, False)."""
     position = openings = 0
     readable = text[:LONGEST_TEXT]
     while (opening := _OPENING.search(readable, position)) and openings < MOST_OPENINGS:
         openings += 1
-        out.append(escape(readable[position : opening.start()]))
+        yield readable[position : opening.start()], True
         if opening[0] == "\\$":
-            out.append("$")
+            yield "$", True
             position = opening.end()
             continue
         found = _enclosed(readable, opening)
         if found is None:  # a dollar of money, or an opening that nothing closes
-            out.append(escape(opening[0]))
+            yield opening[0], True
             position = opening.end()
             continue
         source, position = found
         whole = readable[opening.start() : position]
         if opening[0] == "[asy]":
-            out.append(f"<pre><code>{escape(source.strip())}</code></pre>")
+            yield f"<pre><code>{escape(source.strip())}</code></pre>", False
         else:
             shown = opening[0] in ("$$", "\\[") or opening["environment"] is not None
-            out.append(formula(source, display=shown) or _source(whole))
-    out.append(escape(text[position:]))
-    return mark_safe("".join(out))
+            yield formula(source, display=shown) or _source(whole), False
+    yield text[position:], True
 
 
 @register.filter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import template
 
+from annotate.loop import keymap
 from annotate.models import PRMVersion
 
 from .report import short
@@ -15,6 +16,9 @@ register = template.Library()
 def words(name: str) -> str:
     """`import_problems` as "Import problems"."""
     return name.replace("_", " ").capitalize()
+
+
+register.filter("shown", keymap.shown)
 
 
 @register.filter

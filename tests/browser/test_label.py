@@ -82,7 +82,7 @@ def test_a_reload_keeps_ratings_item_and_lease(label_page: Page) -> None:
     assert saved(label_page) == [1, 0]
     label_page.reload()
     assert label_page.locator("#work").get_attribute("data-item") == item
-    assert label_page.locator("[aria-pressed=true]").evaluate_all("all => all.map(b => b.value)") == [
+    assert label_page.locator("[aria-checked=true]").evaluate_all("all => all.map(b => b.value)") == [
         "0:1",
         "1:0",
     ]
@@ -96,7 +96,7 @@ def test_the_next_step_is_ready_before_the_server_has_answered(label_page: Page)
         label_page.keyboard.press(key)
     assert now(label_page) == "step-4"
     assert saved(label_page) == [1, 0, 1, -1]
-    assert label_page.locator("[aria-pressed=true]").count() == 4
+    assert label_page.locator("[aria-checked=true]").count() == 4
     assert now(label_page) == "step-4"
 
 
@@ -177,7 +177,7 @@ def test_a_held_key_rates_once(label_page: Page) -> None:
 
 def test_the_mouse_does_all_of_it_too(label_page: Page) -> None:
     label_page.locator("#step-1 .great, #step-1 button.good").click()
-    label_page.locator("#step-2 button.rate[aria-pressed]").nth(0).click()
+    label_page.locator("#step-2 button.rate[aria-checked]").nth(0).click()
     assert saved(label_page) == [1, -1]
     label_page.locator("#step-1 button.good").click()  # not the current step: opens it again, rates nothing
     assert now(label_page) == "step-1"

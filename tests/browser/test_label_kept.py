@@ -154,8 +154,8 @@ def test_the_page_works_without_javascript(
     sign_in(context, ada)
     page = context.new_page()
     page.goto(f"{live_server.url}/label/")
-    page.locator("#step-1").get_by_role("button", name="great").click()
-    page.locator("#step-2").get_by_role("button", name="bad").click()
+    page.locator("#step-1").get_by_role("radio", name="great").click()
+    page.locator("#step-2").get_by_role("radio", name="bad").click()
     assert page.url.endswith("#step-2")
     page.get_by_role("button", name="Submit").click()
     assert Label.objects.submitted().get().finish_reason == "found_error"

@@ -11,9 +11,10 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.factories import PRMVersionFactory, QueueFactory
 
 FOR_EVERYBODY = {"login", "healthz"}
-FOR_EVERYBODY_SIGNED_IN = {"home", "logout", "password"}
+FOR_EVERYBODY_SIGNED_IN = {"home", "logout", "password", "settings"}
 FOR_ANNOTATORS = {"label", "label_rate", "label_flag", "label_undo", "label_submit", "label_heartbeat"}
-FOR_ANNOTATORS |= {"label_release", "work", "work_label"}
+FOR_ANNOTATORS |= {"label_dispute", "label_skip", "label_unskip", "work_take_back", "settings_keys"}
+FOR_ANNOTATORS |= {"label_release", "screening", "work", "work_label"}
 
 
 def _patterns(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, str]]:

@@ -174,9 +174,9 @@ def test_ratings_survive_a_reload(page: Client) -> None:
     rate(page, item.pk, 0, 1)
     rate(page, item.pk, 1, 0)
     html = page.get("/label/").content.decode()
-    assert 'value="0:1" aria-pressed="true"' in html
-    assert 'value="1:0" aria-pressed="true"' in html
-    assert html.count('aria-pressed="true"') == 2
+    assert 'value="0:1" aria-checked="true"' in html
+    assert 'value="1:0" aria-checked="true"' in html
+    assert html.count('aria-checked="true"') == 2
     assert "2 of 4 rated" in html
 
 
