@@ -44,17 +44,23 @@ def split_steps(text: str) -> tuple[str, ...]:
     "…\\n\\n# Answer\\n\\n42".
     Steps are `storable`; a text without any ink gives ().
     """
-    lines = [stripped for line in _LINE_END.split(storable(text)) if (stripped := line.strip())]
-    header = _last_header(lines)
+    body, block = take_answer(text)
+    steps = tuple(stripped for line in body.split("\n") if (stripped := line.strip()))
+    if block and steps:
+        return (*steps[:-1], f"{steps[-1]}\n\n{block}")
+    return (block,) if block else steps
+
+
+def take_answer(text: str) -> tuple[str, str]:
+    """The text before the last `# Answer` line, and the block from there on in PRM800K's form, "" where none is."""
+    lines = _LINE_END.split(storable(text))
+    header = _last_header([line.strip() for line in lines])
     if header is None:
-        return tuple(lines)
-    inline = _header_match(lines[header])
-    answer = [*([inline] if inline else []), *lines[header + 1 :]]
+        return "\n".join(lines), ""
+    inline = _header_match(lines[header].strip())
+    answer = [*([inline] if inline else []), *(line.strip() for line in lines[header + 1 :] if line.strip())]
     block = "\n\n".join([ANSWER_HEADER, *(["\n".join(answer)] if answer else [])])
-    body = lines[:header]
-    if not body:
-        return (block,)
-    return (*body[:-1], f"{body[-1]}\n\n{block}")
+    return "\n".join(lines[:header]), block
 
 
 def join_steps(steps: Sequence[str]) -> str:
