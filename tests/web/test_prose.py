@@ -1,0 +1,85 @@
+"""Light markdown in what models write: shown where it is clearly meant, never at the price of a character."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotate.web.prose import prose
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("So **x is 3**, done.", "So <strong>x is 3</strong>, done."),
+        ("Use `x**2`.", "Use <code>x**2</code>."),
+        ("- one\n- two", "<ul><li>one</li><li>two</li></ul>"),
+        ("First:\n1. one\n2) two\nEnd.", 'First:<ol><li value="1">one</li><li value="2">two</li></ol>End.'),
+        ("1. one\n3. three", '<ol><li value="1">one</li><li value="3">three</li></ol>'),
+        ("```python\nx = '<b>'\n```", "<pre><code>x = &#x27;&lt;b&gt;&#x27;</code></pre>"),
+        ("## Case 1\nSo.", '<strong class="heading">Case 1</strong>So.'),
+        ("**$x$** is 2", "<strong><math><mi>x</mi></math></strong> is 2"),
+        (
+            "| a | b |\n|---|---|\n| $x$ | **2** |",
+            '<table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead>'
+            "<tbody><tr><td><math><mi>x</mi></math></td><td><strong>2</strong></td></tr></tbody></table>",
+        ),
+        ("[asy]draw((0,0)--(1,1));[/asy]", "<pre><code>draw((0,0)--(1,1));</code></pre>"),
+    ],
+)
+def test_what_is_clearly_markdown_is_shown_as_such(text: str, html: str) -> None:
+    assert prose(text) == html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2**3 and 4**5",
+        "2 ** 3 ** 4",
+        "a*b*c = d",
+        "10\n- 3\n- 2",  # a subtraction, written out
+        "1. A lone number.",
+        "- A lone dash.",
+        "|x| = 3\n|y| = 4",
+        "#1 is first",
+        "a ``quoted'' word",
+        "**",
+    ],
+)
+def test_what_may_be_mathematics_is_left_alone(text: str) -> None:
+    assert prose(text).replace("&#x27;", "'") == text
+
+
+def test_a_formula_that_cannot_be_shown_shows_its_source_and_the_rest_stays() -> None:
+    html = prose(r"So **yes**: $\nosuch{x}$ and $y$.")
+    assert r"$\nosuch{x}$</code>" in html
+    assert "<strong>yes</strong>" in html
+    assert "<mi>y</mi>" in html
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<img src=x onerror=alert(1)>",
+        "**<script>alert(1)</script>**",
+        "`<script>`",
+        '| <b> | b |\n|--|--|\n| <i> | " onclick=x |',
+        "- <b>\n- <i>",
+        "# <b>",
+        "\ue000\ue001 \uf8ff `a`",  # the characters that stand for what is taken out
+        "```\n</code></pre><script>\n```",
+        "$a`<b>`c$",
+    ],
+)
+def test_nothing_in_it_becomes_html(hostile: str) -> None:
+    html = prose(hostile)
+    for tag in ("<img", "<script", "<b>", "<i>", "\ue000", "\uf8ff"):
+        assert tag not in html.replace("<b></b>", "")
+
+
+def test_a_very_long_text_is_shown_without_markdown() -> None:
+    assert prose("**a** <" + "x" * 50_000).startswith("**a** &lt;xxx")
+
+
+def test_a_table_bomb_stays_text() -> None:
+    text = "|" * 3_000 + "\n|-|-|\n" + "|\n" * 2_000
+    assert "<table" not in prose(text)
