@@ -11,6 +11,7 @@ from pathlib import Path
 from celery import shared_task
 from django.conf import settings
 
+from annotate.loop import agreement as agreement_stage
 from annotate.loop import bootstrap as bootstrap_stage
 from annotate.loop import enqueue as enqueue_stage
 from annotate.loop import generate as generate_stage
@@ -103,6 +104,13 @@ def enqueue(job_id: int) -> None:
             for queue in queues:
                 enqueue_stage.reorder(queue=queue, prm=prm)
     waiting.call("enqueue")
+
+
+@shared_task
+def agreement(job_id: int) -> None:
+    with working(job_id) as work:
+        if work:
+            work.result = agreement_stage.measure()
 
 
 @shared_task

@@ -8,6 +8,7 @@ from django.urls import include, path
 
 from annotate.web import (
     access,
+    agreement,
     disputes,
     gold,
     health,
@@ -67,6 +68,8 @@ urlpatterns = [
     path("queues/<int:pk>/resume/", queues.resume, name="queue_resume"),
     path("labels.jsonl", queues.export, name="export"),
     path("quality/", quality.quality, name="quality"),
+    path("quality/agreement/", agreement.agreement, name="agreement"),
+    path("quality/agreement/measure/", agreement.measure, name="agreement_measure"),
     path("quality/policy/", quality.policy, name="quality_policy"),
     path("quality/gold/", gold.gold, name="gold"),
     path("quality/gold/of-label/<int:pk>/", gold.make, name="gold_make"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from annotate.loop import jobs, presence
+from annotate.loop.agreement import agreement_due
 from annotate.loop.bootstrap import bootstrap_state
 from annotate.loop.enqueue import out_of_order
 from annotate.loop.retrain import retrain_due
@@ -40,6 +41,7 @@ WAITING: dict[str, Callable[[], bool]] = {
     "bootstrap": lambda: bootstrap_state().due,
     "score": _to_score,
     "enqueue": _to_enqueue,
+    "agreement": agreement_due,
     "snapshot": retrain_due,
     "promote": lambda: PRMVersion.objects.candidates().filter(decision="").exists(),
 }

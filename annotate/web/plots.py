@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 WIDTH, HEIGHT = 440, 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 14, 38
 CELL = 76  # of a confusion matrix
+ROW, INTERVALS_LEFT = 26, 150  # of an interval chart
 
 Point = tuple[float, float]
 
@@ -74,6 +75,52 @@ def line_chart(
         x_label=x_label,
         y_label=y_label,
         frame={"left": LEFT, "right": WIDTH - RIGHT, "top": TOP, "bottom": HEIGHT - BOTTOM},
+    )
+
+
+@dataclass(frozen=True)
+class Span:
+    """A value with its interval, where there is one; a value that is None is drawn as a gap with its reason."""
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    words: str = ""  # beside it, in place of a figure
+
+
+def interval_chart(
+    *, title: str, spans: Sequence[Span], x_range: Point, mark: float | None = None
+) -> SafeString | None:
+    """An SVG with a row a value: a dot, its interval as a bar, and a line at `mark`. None where there is nothing."""
+    if not any(span.value is not None for span in spans):
+        return None
+    x = _Scale(*x_range, INTERVALS_LEFT, WIDTH - 62)
+    rows = []
+    for number, span in enumerate(spans):
+        low, high = (
+            (span.value, span.value) if span.low is None or span.high is None else (span.low, span.high)
+        )
+        drawn = span.value is not None and low is not None and high is not None
+        rows.append(
+            {
+                "y": TOP + 14 + number * ROW,
+                "name": span.name if len(span.name) <= 22 else span.name[:21] + "…",
+                "figure": span.words or ("–" if span.value is None else f"{span.value:.2f}"),
+                "ends": (x(_within(low, x_range)), x(_within(high, x_range))) if drawn else None,
+                "x": x(_within(span.value, x_range)) if drawn else None,
+            }
+        )
+    bottom = TOP + 6 + len(spans) * ROW
+    return _draw(
+        "intervals",
+        title,
+        description="; ".join(map(_span_in_words, spans)) + ".",
+        rows=rows,
+        ticks=[(x(tick), _short(tick)) for tick in _ticks(x.low, x.high, 4)],
+        mark=None if mark is None else x(mark),
+        frame={"left": INTERVALS_LEFT, "right": WIDTH - 62, "top": TOP, "bottom": bottom},
+        tall=bottom + 24,
     )
 
 
@@ -142,6 +189,18 @@ def _ticks(low: float, high: float, about: int) -> list[float]:
 
 def _short(value: float) -> str:
     return f"{value:,.6g}"
+
+
+def _within(value: float | None, ends: Point) -> float:
+    assert value is not None
+    return min(max(value, ends[0]), ends[1])
+
+
+def _span_in_words(span: Span) -> str:
+    if span.value is None:
+        return f"{span.name}: undefined"
+    between = "" if span.low is None or span.high is None else f", between {span.low:.2f} and {span.high:.2f}"
+    return f"{span.name}: {span.value:.2f}{between}"
 
 
 def _in_words(line: Line) -> str:

@@ -10,9 +10,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from annotate.loop import label as verbs
-from annotate.models import Gold, Label, Person, QualityPolicy, QueueItem
+from annotate.models import Gold, Job, Label, Person, QualityPolicy, QueueItem
 from tests.factories import AnnotatorFactory, GoldFactory, QueueFactory, QueueItemFactory
 
 pytestmark = pytest.mark.django_db
@@ -204,3 +205,30 @@ def test_without_javascript_the_end_of_a_screening_leads_to_its_result(as_annota
     as_annotator.post(reverse("label_rate", args=[item.pk]), {"rating": "0:-1"})
     assert as_annotator.post(reverse("label_submit", args=[item.pk]))["Location"] == "/screening/"
     assert "You are admitted" in as_annotator.get("/screening/").content.decode()
+
+
+# Agreement
+
+
+def test_agreement_is_shown_with_intervals_and_undefined_with_its_reason(
+    as_manager: Client, annotator: Person
+) -> None:
+    assert "not measured yet" in as_manager.get("/quality/agreement/").content.decode()
+    defined = {"value": 0.612, "low": 0.5, "high": 0.71, "units": 40, "solutions": 12, "why": ""}
+    undefined = {"value": None, "low": None, "high": None, "units": 3, "solutions": 1, "why": "all the same"}
+    pair = {"people": [annotator.pk, 10**6], "kappa": defined}
+    result = {"solutions": 12, "labels": 24, "steps": defined, "first_error": undefined, "pairs": [pair]}
+    Job.objects.create(kind="agreement", status="done", finished_at=timezone.now(), result=result)
+    page = as_manager.get("/quality/agreement/").content.decode()
+    assert "<b>0.61</b>" in page
+    assert "0.50 to 0.71" in page
+    assert "undefined: all the same" in page
+    assert "ada and somebody" in page
+    assert page.count("<svg") == 2
+
+
+def test_a_manager_asks_for_a_measurement_once(as_manager: Client) -> None:
+    as_manager.post("/quality/agreement/measure/")
+    as_manager.post("/quality/agreement/measure/")
+    assert Job.objects.filter(kind="agreement").count() == 1
+    assert "a worker measures it now" in as_manager.get("/quality/agreement/").content.decode()

@@ -1,0 +1,157 @@
+"""Do people who label the same solutions say the same? Krippendorff's alpha and Cohen's kappa, with intervals.
+
+Sources: K. Krippendorff, "Content Analysis" (alpha, for any number of people and missing ratings, by the package
+`krippendorff`); J. Cohen 1960 (kappa, for two people, by scikit-learn). Where a coefficient is undefined it is None
+and `why` says why: there is no number to be had from nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, TypeVar
+
+import krippendorff
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import cohen_kappa_score
+
+from prm_backend.types import Rating
+
+RATINGS = tuple(sorted(rating.value for rating in Rating))
+RESAMPLES = 200
+_FEWEST = 10  # solutions below which resampling them says nothing
+
+Counts = npt.NDArray[np.int64]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """One person's ratings of one solution by step; None where a step is not rated, as after the first error."""
+
+    person: Hashable
+    solution: Hashable
+    ratings: tuple[int | None, ...]
+
+    @property
+    def first_error(self) -> int:
+        """0-based, -1 for none."""
+        return next((i for i, rating in enumerate(self.ratings) if rating == Rating.BAD), -1)
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """`low` and `high`: 95 % by resampling solutions, None with too few. `units` are those two people have rated."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    units: int = 0
+    solutions: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class PairAgreement:
+    people: tuple[Hashable, Hashable]
+    kappa: Coefficient
+
+
+def step_alpha(opinions: Sequence[Opinion], *, seed: int = 0) -> Coefficient:
+    """Alpha on step ratings, ordinal: bad and great are further apart than bad and okay. A unit is a step."""
+    tables = []
+    for several in _by_solution(opinions):
+        longest = max(len(opinion.ratings) for opinion in several)
+        table = np.zeros((longest, len(RATINGS)), dtype=np.int64)
+        for opinion in several:
+            for i, rating in enumerate(opinion.ratings):
+                if rating is not None:
+                    table[i, RATINGS.index(rating)] += 1
+        tables.append(table)
+    return _alpha(tables, RATINGS, "ordinal", "step rating", seed)
+
+
+def first_error_alpha(opinions: Sequence[Opinion], *, seed: int = 0) -> Coefficient:
+    """Alpha on the first error's index, nominal: the right step or another. A unit is a solution."""
+    several = _by_solution(opinions)
+    domain = sorted({opinion.first_error for group in several for opinion in group})
+    tables = []
+    for group in several:
+        table = np.zeros((1, len(domain)), dtype=np.int64)
+        for opinion in group:
+            table[0, domain.index(opinion.first_error)] += 1
+        tables.append(table)
+    return _alpha(tables, domain, "nominal", "first error", seed)
+
+
+def pairwise_kappa(opinions: Sequence[Opinion], *, most: int = 50, seed: int = 0) -> list[PairAgreement]:
+    """Cohen's kappa on the steps that two people have both rated, for the `most` pairs that share the most steps."""
+    shared: dict[tuple[Hashable, Hashable], list[list[tuple[int, int]]]] = defaultdict(list)
+    for group in _by_solution(opinions):
+        for one, other in combinations(sorted(group, key=lambda opinion: str(opinion.person)), 2):
+            both = zip(one.ratings, other.ratings, strict=False)
+            steps = [(a, b) for a, b in both if a is not None and b is not None]
+            if steps:
+                shared[one.person, other.person].append(steps)
+    found = [PairAgreement(people, _kappa(solutions, seed)) for people, solutions in shared.items()]
+    return sorted(found, key=lambda pair: -pair.kappa.units)[:most]
+
+
+def _by_solution(opinions: Sequence[Opinion]) -> list[list[Opinion]]:
+    """The opinions of each solution that at least two people have."""
+    groups: dict[Hashable, list[Opinion]] = defaultdict(list)
+    for opinion in opinions:
+        groups[opinion.solution].append(opinion)
+    return [group for group in groups.values() if len({opinion.person for opinion in group}) > 1]
+
+
+def _alpha(
+    tables: list[Counts], domain: Sequence[int], level: Literal["ordinal", "nominal"], what: str, seed: int
+) -> Coefficient:
+    """`tables[i]` counts, for each unit of solution i, how many people gave each value of the domain."""
+    tables = [
+        table[table.sum(axis=1) > 1] for table in tables
+    ]  # what one alone rated says nothing of agreement
+    tables = [table for table in tables if len(table)]
+    if not tables:
+        return Coefficient(None, why=f"no {what} is given by two people yet")
+
+    def of(chosen: list[Counts]) -> float | None:
+        counts = np.concatenate(chosen)
+        if (counts.sum(axis=0) > 0).sum() < 2:
+            return None
+        return float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
+
+    units = sum(map(len, tables))
+    return _with_interval(of, tables, units, f"every {what} two people gave is the same one", seed)
+
+
+def _kappa(solutions: list[list[tuple[int, int]]], seed: int) -> Coefficient:
+    def of(chosen: list[list[tuple[int, int]]]) -> float | None:
+        pairs = [pair for steps in chosen for pair in steps]
+        if len({rating for pair in pairs for rating in pair}) < 2:
+            return None
+        return float(cohen_kappa_score(*zip(*pairs, strict=True), labels=RATINGS))
+
+    units = sum(map(len, solutions))
+    return _with_interval(of, solutions, units, "both gave one and the same rating throughout", seed)
+
+
+def _with_interval(
+    of: Callable[[list[_T]], float | None], solutions: list[_T], units: int, undefined: str, seed: int
+) -> Coefficient:
+    """The coefficient and the middle 95 % of it over resampled solutions: steps of one hang together."""
+    value = of(solutions)
+    if value is None:
+        return Coefficient(None, units=units, solutions=len(solutions), why=undefined)
+    low = high = None
+    if len(solutions) >= _FEWEST:
+        dice = np.random.default_rng(seed)
+        draws = (dice.integers(len(solutions), size=len(solutions)) for _ in range(RESAMPLES))
+        resampled = [of([solutions[i] for i in draw]) for draw in draws]
+        defined = [one for one in resampled if one is not None]
+        low, high = (float(end) for end in np.percentile(defined, (2.5, 97.5)))
+    return Coefficient(value, low, high, units, len(solutions))
