@@ -78,13 +78,17 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Sample:
-    """One sampled solution. `answer` is None when it reached none; such samples are kept and marked."""
+    """One sampled solution. `answer` is None when it reached none; such samples are kept and marked.
+
+    `log_prob` is that of its text under the model that wrote it; None where that was not told.
+    """
 
     text: str
     steps: tuple[str, ...]
     answer: str | None
     truncated: bool  # ran into max_new_tokens
     n_tokens: int
+    log_prob: float | None = None
 
 
 class Generator(Protocol):

@@ -1,14 +1,16 @@
 """A small OpenAI-compatible server, run as a process: the model's name says how it behaves.
 
 `good` answers with n choices; `no-n` refuses `n` (400); `ignores-n` gives one choice whatever is asked; `flaky` fails
-each request once (503) before it answers; `down` always fails (500); `steps` writes
-a step a choice; a problem with "forbidden" in it is refused
-(400) and one with "broken" fails (500). Prints its port; GET /requests returns the bodies it was sent.
+each request once (503) before it answers and `hangs-up` closes the connection once; `down` always fails (500); `half`
+gives one choice and fails from the second on; `steps` writes a step a choice; `strict` refuses seed, stop and logprobs
+as unknown; `new` wants max_completion_tokens; `short` finds max_tokens too large. A problem with "forbidden" in it is
+refused (400) and one with "broken" fails (500). Prints its port; GET /requests returns the bodies it was sent.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -23,12 +25,24 @@ def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         return 400, {"error": {"message": "this problem is not for me", "type": "invalid_request_error"}}
     if model == "no-n" and "n" in body:
         return 400, {"error": {"message": "n is not supported", "type": "invalid_request_error"}}
+    if model == "strict":
+        for name in {"seed", "stop", "logprobs"} & body.keys():
+            said = f"body.{name}: Extra inputs are not permitted"
+            return 422, {"error": {"message": said, "type": "invalid_request_error"}}
+    if model == "new" and "max_tokens" in body:
+        said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'."
+        return 400, {"error": {"message": said, "type": "invalid_request_error", "param": "max_tokens"}}
+    if model == "short":
+        said = "'max_tokens' is too large: 220. This model's maximum context length is 128 tokens."
+        return 400, {"error": {"message": said, "type": "invalid_request_error", "param": "max_tokens"}}
+    if model == "half" and body["seed"] > 5:
+        return 500, {"error": {"message": "out of memory", "type": "server_error"}}
     if model == "down" or "broken" in prompt:
         return 500, {"error": {"message": "out of memory", "type": "server_error"}}
     if model == "flaky" and (key := json.dumps(body, sort_keys=True)) not in failed_once:
         failed_once.add(key)
         return 503, {"error": {"message": "loading", "type": "server_error"}}
-    count = 1 if model in ("no-n", "ignores-n") else body.get("n", 1)
+    count = 1 if model in ("no-n", "ignores-n", "half") else body.get("n", 1)
     choices = [choice(body, index) for index in range(count)]
     tokens = sum(len(item["message"]["content"].split()) for item in choices)
     return 200, {
@@ -51,11 +65,15 @@ def choice(body: dict[str, Any], index: int) -> dict[str, Any]:
             "finish_reason": "stop",
         }
     text = f"We think about it.\nIt is ${number}$.\n\n# Answer\n\n{number}\n\nAnd I could go on."
-    truncated = body.get("max_tokens", 100) < 10
+    truncated = body.get("max_tokens", body.get("max_completion_tokens", 100)) < 10
+    text = "We think" if truncated else text
+    # A token a word, each with the blank after it and a log-probability of -1/4.
+    tokens = [{"token": word, "logprob": -0.25, "top_logprobs": []} for word in re.findall(r"\S+\s*", text)]
     return {
         "index": index,
-        "message": {"role": "assistant", "content": "We think" if truncated else text},
+        "message": {"role": "assistant", "content": text},
         "finish_reason": "length" if truncated else "stop",
+        "logprobs": {"content": tokens} if body.get("logprobs") else None,
     }
 
 
@@ -63,6 +81,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         requests.append(body)
+        if body["model"] == "hangs-up" and len(requests) == 1:
+            self.close_connection = True
+            return
         self.reply(*answer(body)) if self.path == "/v1/chat/completions" else self.reply(404, {})
 
     def do_GET(self) -> None:

@@ -26,7 +26,7 @@ NEXT_STEP_PROMPT = (
 
 
 class GenerationFailed(RuntimeError):
-    """Some problems could not be sampled. `samples[i]` is what problem i got, None where its calls failed."""
+    """Some problems could not be sampled. `samples[i]` is what problem i got before a failure, None for nothing."""
 
     def __init__(self, message: str, samples: list[list[Sample] | None]) -> None:
         super().__init__(message)

@@ -1,42 +1,27 @@
-"""Samples solutions from any OpenAI-compatible chat server (vLLM, llama.cpp, OpenAI …) over HTTP.
-
-Knows no model files and no grading. The client retries with back-off what may pass (timeouts, 408, 409, 429, 5xx).
-"""
+"""Samples solutions and next steps from an OpenAI-compatible chat server. Knows no model files and no grading."""
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from typing import Any, NamedTuple
+from dataclasses import replace
 
-from openai import BadRequestError, OpenAI, OpenAIError, UnprocessableEntityError
+from openai import OpenAIError
 
 from prm_backend.generators import NEXT_STEP_PROMPT, GenerationFailed
 from prm_backend.generators.finish import distinct, make_sample, make_step
+from prm_backend.generators.openai_server import REFUSED, Completion, Message, OpenAIServer, Usage, reason
 from prm_backend.text.steps import join_steps
 from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, silent
-
-REFUSED = (BadRequestError, UnprocessableEntityError)  # the server understood, and won't do this request
-
-Message = dict[str, str]
-
-
-class Choice(NamedTuple):
-    """One completion as the server gave it."""
-
-    text: str
-    truncated: bool
-    n_tokens: int
 
 
 class OpenAIGenerator:
     """`model` on the server at `url` (its base, usually ending in `/v1`), as a `types.Generator`.
 
-    One request a problem asks for all n samples; a server that refuses or ignores `n` is noticed by its answer and
-    asked n times from then on. `concurrency` requests are under way at once; each may take `timeout` seconds and is
-    repeated up to `retries` times. Without `api_key` the variable OPENAI_API_KEY is used, if set.
+    One request a problem asks for all n samples; a server that does not do `n` is asked n times. `concurrency` requests
+    are under way at once; each may take `timeout` seconds and is repeated up to `retries` times. A solution ends at the
+    first of the `stop` strings; with `logprobs` each sample has its log-probability, where the server tells. Without
+    `api_key` the variable OPENAI_API_KEY is used, if set. `usage` counts requests and tokens.
     """
 
     def __init__(
@@ -49,18 +34,15 @@ class OpenAIGenerator:
         timeout: float = 300.0,
         retries: int = 4,
         stop: Sequence[str] = (),
+        logprobs: bool = False,
     ) -> None:
         self.name = f"openai:{url}#{model}"
-        self._url, self._model = url, model
-        self._concurrency = concurrency
-        self._stop = list(stop)
-        self._one_by_one = threading.Event()  # set once the server has shown that it does not do `n`
-        self._client = OpenAI(
-            base_url=url,
-            api_key=api_key or os.environ.get("OPENAI_API_KEY") or "none",  # most own servers ask for none
-            timeout=timeout,
-            max_retries=retries,
-        )
+        self.server = OpenAIServer(url, model, api_key, timeout=timeout, retries=retries)
+        self._concurrency, self._stop, self._logprobs = concurrency, tuple(stop), logprobs
+
+    @property
+    def usage(self) -> Usage:
+        return self.server.usage
 
     def sample(
         self,
@@ -74,29 +56,34 @@ class OpenAIGenerator:
         """Draw `n` solutions for each problem; shape [problem][n]. The seed is the server's to honour.
 
         Every problem is tried before anything is raised: ValueError where the server refused a request as such (400,
-        422: a prompt too long, a parameter it does not know), else GenerationFailed, which holds what the others got.
+        422: a prompt too long, a parameter it cannot do without), else GenerationFailed, which holds what was got.
         """
-        samples: list[list[Sample] | None] = [None] * len(problems)
+        got: list[list[Completion]] = [[] for _ in problems]
         errors: dict[int, OpenAIError] = {}
         with ThreadPoolExecutor(self._concurrency) as pool:
-            calls: dict[Future[list[Sample]], int] = {
-                pool.submit(self._one_problem, problem, n, sampling, seed): index
+            calls: dict[Future[list[Completion]], int] = {
+                pool.submit(
+                    self._complete, [_said("user", sampling.prompt(problem))], n, sampling, seed, got[index]
+                ): index
                 for index, problem in enumerate(problems)
             }
             try:
                 for done, call in enumerate(as_completed(calls), 1):
                     index = calls[call]
                     try:
-                        samples[index] = call.result()
+                        call.result()
                     except OpenAIError as error:
                         errors[index] = error
-                    progress(Progress(done, len(problems), f"{done} of {len(problems)} problems sampled"))
+                    tokens = f"{self.usage.completion_tokens:,} tokens"
+                    message = f"{done} of {len(problems)} problems sampled, {tokens}"
+                    progress(Progress(done, len(problems), message))
             except BaseException:  # cancelled by the callback, or a fault of ours: start no further call
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+        samples = [[_sample(completion) for completion in found] for found in got]
         if errors:
             raise self._failure(problems, samples, errors)
-        return [found for found in samples if found is not None]
+        return samples
 
     def next_steps(
         self,
@@ -118,76 +105,45 @@ class OpenAIGenerator:
         messages += [_said("user", NEXT_STEP_PROMPT)]
         progress(Progress(0, n, "asking for next steps"))
         try:
-            choices = self._choices(messages, n, sampling, seed)
-            found = distinct((make_step(text, truncated=cut) for text, cut, _ in choices), n)
+            choices = self._complete(messages, n, sampling, seed)
+            found = distinct((make_step(text, truncated=cut) for text, cut, *_ in choices), n)
             if len(found) < n and sampling.temperature > 0:
-                choices += self._choices(messages, n, sampling, seed + n)
+                choices += self._complete(messages, n, sampling, seed + n)
         except REFUSED as error:
-            raise ValueError(f"{self._url} (model {self._model!r}) refused: {_reason(error)}") from error
+            raise ValueError(f"{self.server.where()} refused: {reason(error)}") from error
         except OpenAIError as error:
-            raise ConnectionError(f"{self._url} (model {self._model!r}) failed: {_reason(error)}") from error
-        return distinct((make_step(text, truncated=cut) for text, cut, _ in choices), n)
+            raise ConnectionError(f"{self.server.where()} failed: {reason(error)}") from error
+        return distinct((make_step(text, truncated=cut) for text, cut, *_ in choices), n)
 
     def _failure(
-        self, problems: Sequence[str], samples: list[list[Sample] | None], errors: dict[int, OpenAIError]
+        self, problems: Sequence[str], samples: list[list[Sample]], errors: dict[int, OpenAIError]
     ) -> Exception:
         index, error = min(errors.items())
         message = (
-            f"{self._url} (model {self._model!r}) failed for {len(errors)} of {len(problems)} problems, "
-            f"first {problems[index][:60]!r}: {_reason(error)}"
+            f"{self.server.where()} failed for {len(errors)} of {len(problems)} problems, "
+            f"first {problems[index][:60]!r}: {reason(error)}"
         )
         if all(isinstance(error, REFUSED) for error in errors.values()):
             return ValueError(message)
-        return GenerationFailed(message, samples)
+        return GenerationFailed(message, [found or None for found in samples])
 
-    def _one_problem(self, problem: str, n: int, sampling: Sampling, seed: int) -> list[Sample]:
-        choices = self._choices([_said("user", sampling.prompt(problem))], n, sampling, seed)
-        return [make_sample(text, truncated=cut, n_tokens=tokens) for text, cut, tokens in choices]
+    def _complete(
+        self,
+        messages: list[Message],
+        n: int,
+        sampling: Sampling,
+        seed: int,
+        found: list[Completion] | None = None,
+    ) -> list[Completion]:
+        return self.server.complete(
+            messages, n, sampling, seed, stop=self._stop, logprobs=self._logprobs, found=found
+        )
 
-    def _choices(self, messages: list[Message], n: int, sampling: Sampling, seed: int) -> list[Choice]:
-        """n completions of a chat, in one request or in n."""
-        found: list[Choice] = []
-        if n > 1 and not self._one_by_one.is_set():
-            try:
-                found = self._request(messages, n, sampling, seed)[:n]
-            except REFUSED:
-                # Perhaps for its `n`, perhaps for the problem: a single sample tells, and raises if it is the problem.
-                found = self._request(messages, 1, sampling, seed)
-            if len(found) < n:
-                self._one_by_one.set()
-        while len(found) < n:
-            found += self._request(messages, 1, sampling, seed + len(found))[:1]
-        return found
 
-    def _request(self, messages: list[Message], n: int, sampling: Sampling, seed: int) -> list[Choice]:
-        request: dict[str, Any] = {
-            "model": self._model,
-            "messages": messages,
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "max_tokens": sampling.max_new_tokens,
-            "seed": seed % 2**31,
-        }
-        if n > 1:
-            request["n"] = n
-        if self._stop:
-            request["stop"] = self._stop
-        answer = self._client.chat.completions.create(**request)
-        if not answer.choices:
-            raise OpenAIError("the server answered without a choice")
-        # The server counts the tokens of all choices together; each gets its share.
-        tokens = answer.usage.completion_tokens // len(answer.choices) if answer.usage else 0
-        return [
-            Choice(choice.message.content or "", choice.finish_reason == "length", tokens)
-            for choice in answer.choices
-        ]
+def _sample(completion: Completion) -> Sample:
+    made = make_sample(completion.text, truncated=completion.truncated, n_tokens=completion.n_tokens)
+    return replace(made, log_prob=completion.log_prob(len(made.text)))
 
 
 def _said(role: str, content: str) -> Message:
     return {"role": role, "content": content}
-
-
-def _reason(error: OpenAIError) -> str:
-    """The error and what lies under it: the client's own "Connection error." says little."""
-    cause = error.__cause__
-    return f"{error} ({cause})" if cause is not None and str(cause) else str(error)

@@ -88,6 +88,74 @@ def test_a_failure_that_passes_is_retried(server: str) -> None:
     assert len(requests(server)) == 2
 
 
+def test_a_lost_connection_is_tried_again(server: str) -> None:
+    [found] = sample(OpenAIGenerator(server, "hangs-up"), "problem")
+    assert len(found) == 3
+    assert len(requests(server)) == 2
+
+
+def test_parameters_a_server_does_not_know_are_found_out_once_and_done_without(server: str) -> None:
+    generator = OpenAIGenerator(server, "strict", concurrency=1, stop=["And I"], logprobs=True)
+    samples = sample(generator, "first", "second", n=2)
+    assert [len(found) for found in samples] == [2, 2]
+    assert generator.server.unsupported == {"seed", "stop", "logprobs"}
+    *tries, first, second = requests(server)
+    assert len(tries) == 3
+    for body in (first, second):
+        assert not {"seed", "stop", "logprobs"} & body.keys()
+        assert body["n"] == 2
+    assert samples[0][0].log_prob is None
+
+
+def test_the_limit_is_said_as_the_server_wants_it(server: str) -> None:
+    [[found]] = sample(OpenAIGenerator(server, "new"), "problem", n=1, max_new_tokens=5)
+    assert found.truncated
+    assert [sorted({"max_tokens", "max_completion_tokens"} & body.keys()) for body in requests(server)] == [
+        ["max_tokens"],
+        ["max_completion_tokens"],
+    ]
+
+
+def test_a_limit_that_is_too_large_is_the_callers_to_mend(server: str) -> None:
+    generator = OpenAIGenerator(server, "short")
+    with pytest.raises(ValueError, match="'max_tokens' is too large"):
+        sample(generator, "problem", n=1)
+    assert generator.server.unsupported == frozenset()
+
+
+def test_a_solution_ends_at_the_stop_string_though_the_server_ignores_it(server: str) -> None:
+    [[found]] = sample(OpenAIGenerator(server, "good", stop=["# Answer"]), "problem", n=1)
+    assert found.text == "We think about it.\nIt is $5$."
+    assert not found.truncated
+
+
+def test_a_samples_log_probability_is_that_of_the_text_that_was_kept(server: str) -> None:
+    [[found]] = sample(OpenAIGenerator(server, "good", logprobs=True), "problem", n=1)
+    assert found.text.split() == ["We", "think", "about", "it.", "It", "is", "$5$.", "#", "Answer", "5"]
+    assert found.log_prob == pytest.approx(-0.25 * 10)
+    [[unasked]] = sample(OpenAIGenerator(server, "good"), "problem", n=1)
+    assert unasked.log_prob is None
+
+
+def test_requests_and_tokens_are_counted_and_have_a_price(server: str) -> None:
+    generator, seen = OpenAIGenerator(server, "good"), list[Progress]()
+    samples = generator.sample(["a", "b"], n=3, sampling=Sampling(), seed=5, progress=seen.append)
+    usage = generator.usage
+    # Our server counts words, and one token a prompt; each text has 15 words.
+    assert (usage.requests, usage.prompt_tokens, usage.completion_tokens) == (2, 2, 6 * 15)
+    assert usage.cost(prompt=1e6, completion=2e6) == 2 + 2 * 90
+    assert samples[0][0].n_tokens == 15
+    assert seen[-1].message == "2 of 2 problems sampled, 90 tokens"
+
+
+def test_what_a_problem_got_before_its_server_failed_is_kept(server: str) -> None:
+    with pytest.raises(GenerationFailed) as failure:
+        sample(OpenAIGenerator(server, "half", retries=0), "problem")
+    [kept] = failure.value.samples
+    assert kept is not None
+    assert [s.answer for s in kept] == ["5"]
+
+
 def test_a_failing_problem_is_named_with_url_and_model_and_the_others_are_kept(server: str) -> None:
     generator = OpenAIGenerator(server, "good", retries=0)
     with pytest.raises(GenerationFailed) as failure:
