@@ -238,7 +238,8 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0, "inte
 CELERY_TASK_QUEUES = [Queue(name, queue_arguments=_queue_arguments) for name in ("quick", "model")]
 CELERY_TASK_DEFAULT_QUEUE = "quick"
 CELERY_TASK_ROUTES = {
-    f"annotate.tasks.{name}": {"queue": "model"} for name in ("generate", "score", "bootstrap", "retrain")
+    f"annotate.tasks.{name}": {"queue": "model"}
+    for name in ("generate", "score", "bootstrap", "retrain", "propose")
 }
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

@@ -22,6 +22,7 @@ from annotate.loop import (
     waiting,
 )
 from annotate.loop import promote as promote_stage
+from annotate.loop import proposals as propose_stage
 from annotate.loop import retrain as retrain_stage
 from annotate.loop import score as score_stage
 from annotate.loop import snapshot as snapshot_stage
@@ -144,6 +145,18 @@ def promote(job_id: int) -> None:
                 decided = promote_stage.decide(candidate=candidate)
                 work.message = f"{decided} is {decided.get_status_display()}: {decided.decision}"
     waiting.call("score", "enqueue", "generate")
+
+
+@shared_task
+def propose(job_id: int) -> None:
+    """A person waits for this one."""
+    with working(job_id) as work:
+        if work:
+            propose_stage.propose(
+                label=work.job.payload["label"],
+                generator=runtime.generator(settings.MODEL),
+                progress=work.progress,
+            )
 
 
 @shared_task(expires=30)  # the next one is on its way by then

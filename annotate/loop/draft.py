@@ -16,8 +16,9 @@ from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from annotate.errors import AlreadySubmitted, InvalidRating, LeaseLost, NotYourItem
-from annotate.loop.work import Work, look
-from annotate.models import Concern, Instructions, Label, Person, QueueItem, Solution, StepRating
+from annotate.loop.proposals import ask
+from annotate.loop.work import Work, look, open_options, split
+from annotate.models import Concern, Instructions, Label, Person, QueueItem, StepRating
 
 _MOST_STEP_MS = 2**31 - 1  # what the column holds: 24 days
 NOBODY: dict[str, None] = {"leased_by": None, "lease_token": None, "lease_expires_at": None}
@@ -35,47 +36,47 @@ def begin(person: Person, item: QueueItem, generation: int | None) -> Work:
     """The person's draft on the item, begun now with its question frozen if there is none yet."""
     disputes = Concern.objects.filter(label=OuterRef("pk"), kind=Concern.Kind.ANSWER)
     drafts = Label.objects.drafts().annotate(disputed=Subquery(disputes.values("text")[:1]))
+    if item.solution is None:  # one that grows; imported labels of the problem have no item
+        drafts = drafts.filter(problem=item.problem_id, queue_item__isnull=False)
     begun = drafts.filter(annotator=person, solution=item.solution).first()
-    if begun is None:
-        return replace(
-            look(_new_draft(person, item, generation), item, {}), paused=item.queue.paused_at is not None
-        )
-    label: Label = begun
-    rows = {row.step_index: row for row in label.ratings.all()}
+    label: Label = begun or _new_draft(person, item, generation)
     if label.queue_item_id != item.pk:  # the same solution, begun in another queue
         label.queue_item = item
         label.save(update_fields=("queue_item",))
-    disputed = begun.disputed or ""
-    return replace(look(label, item, rows), paused=item.queue.paused_at is not None, disputed=disputed)
+    work = Draft(label, item, *split(label, label.ratings.all() if begun else ())).look()
+    disputed = (begun.disputed if begun else "") or ""
+    return replace(work, paused=item.queue.paused_at is not None, disputed=disputed)
 
 
 def _new_draft(person: Person, item: QueueItem, generation: int | None) -> Label:
-    solution, gold = item.solution, item.gold
-    assert solution is not None
+    gold = item.gold
     # An expression, so that the newest version costs no query of its own.
     rules: Any = Subquery(Instructions.objects.order_by("-number").values("pk")[:1])
     return Label.objects.create(
-        problem=solution.problem,
-        solution=solution,
+        problem=item.subject,
+        solution=item.solution,
         annotator=person,
         queue_item=item,
         way=item.queue.way,
         instructions_id=rules,
         generation=generation,
-        question=_question(item, solution) if gold is None else gold.question,
+        question=_question(item) if gold is None else gold.question,
         gold=gold,
         is_quality_control_question=gold is not None and not gold.screens,
         is_initial_screening_question=gold is not None and gold.screens,
     )
 
 
-def _question(item: QueueItem, solution: Solution) -> dict[str, object]:
-    """PRM800K's `question` as it stands now."""
+def _question(item: QueueItem) -> dict[str, object]:
+    """PRM800K's `question` as it stands now: phase 2's, or where the solution grows phase 1's."""
+    problem, solution = item.subject, item.solution
+    if solution is None:
+        return {"problem": problem.text, "ground_truth_answer": problem.answer}
     assert item.score is not None
     return {
-        "problem": solution.problem.text,
-        "ground_truth_solution": solution.problem.solution,
-        "ground_truth_answer": solution.problem.answer,
+        "problem": problem.text,
+        "ground_truth_solution": problem.solution,
+        "ground_truth_answer": problem.answer,
         "pre_generated_steps": [step.text for step in solution.steps.all()],
         "pre_generated_answer": solution.answer or "",
         # PRM800K: the solution score of the PRM that chose it; items keep it as a log-product.
@@ -87,7 +88,7 @@ def open_draft(person: Person, item_id: int) -> Draft:
     """The person's draft on an item nobody else holds, both rows locked until the transaction ends."""
     label = (
         Label.objects.select_for_update(of=("self", "queue_item"))
-        .select_related("queue_item", "gold")
+        .select_related("queue_item__queue", "gold")
         .filter(queue_item=item_id, queue_item__isnull=False, annotator=person)
         .first()
     )
@@ -103,28 +104,43 @@ def open_draft(person: Person, item_id: int) -> Draft:
         raise LeaseLost(
             "You were away too long and somebody else is rating this solution now. Your ratings are kept as a draft."
         )
-    return Draft(label, item, {r.step_index: r for r in label.ratings.all()})
+    return Draft(label, item, *split(label, label.ratings.all()))
 
 
 @dataclass
 class Draft:
-    """A draft and its item, locked, with its ratings by step index. Phase 2 serves option 0 of each step."""
+    """A draft and its item, locked: its ratings of the served steps by index, and its other rows (see work.split)."""
 
     label: Label
     item: QueueItem
     rows: dict[int, StepRating]
+    others: list[StepRating]
 
     def look(self) -> Work:
-        return look(self.label, self.item, self.rows)
+        """What its annotator sees; where next steps are to be proposed and none are there, they are asked for."""
+        work = look(self.label, self.item, self.rows, self.others)
+        if work.proposed is None or work.proposed.options:
+            return work
+        waiting = ask(self.label, work.proposed.step_index)
+        return replace(work, proposed=replace(work.proposed, waiting=waiting))
 
-    def row(self, step_index: int) -> StepRating:
-        texts = self.label.question["pre_generated_steps"]
-        if not 0 <= step_index < len(texts):
-            raise InvalidRating(f"There is no step {step_index + 1}: this solution has {len(texts)}.")
-        blank = StepRating(
-            label=self.label, step_index=step_index, option=0, text=texts[step_index], rated_at=None
-        )
-        return self.rows.setdefault(step_index, blank)
+    def row(self, index: int) -> StepRating:
+        """The row of a served step or, counted on after them, of an option; InvalidRating where there is none."""
+        texts = self.label.question.get("pre_generated_steps") or []
+        if 0 <= index < len(texts):
+            blank = StepRating(label=self.label, step_index=index, option=0, text=texts[index], rated_at=None)
+            return self.rows.setdefault(index, blank)
+        opened = open_options(self.label, self.rows, self.others)
+        if opened is not None and 0 <= index - len(texts) < len(opened[1]):
+            return opened[1][index - len(texts)]
+        raise InvalidRating(f"There is no step {index + 1}: this solution has {len(texts)}.")
+
+    def flagged(self, index: int, unsure: bool) -> bool | None:
+        """PRM800K: null on a served step unless "Unsure" was pressed, false on an option."""
+        return unsure or (False if self.is_option(index) else None)
+
+    def is_option(self, index: int) -> bool:
+        return index >= len(self.label.question.get("pre_generated_steps") or [])
 
     def since(self, before: Work, active_ms: int) -> Work:
         """Look again after an act; note the active time, and keep the lease alive if it is half gone."""

@@ -14,15 +14,20 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotate.errors import AlreadySubmitted, InvalidFinish, InvalidRating
+from annotate.loop import further
 from annotate.loop.concerns import raise_concerns
 from annotate.loop.draft import NOBODY, Draft, begin, open_draft
 from annotate.loop.gold import judge, watch
+from annotate.loop.grow import reopen
 from annotate.loop.take import take
 from annotate.loop.work import Work
-from annotate.models import Label, Person, QueueItem, StepRating
+from annotate.models import Label, Person, QueueItem, StepRating, Way
 from prm_backend.text.steps import storable
 from prm_backend.types import FinishReason, Rating
 
+_SUBMITTED = (
+    "finish_reason", "comment", "progress", "critique", "total_time", "submitted_at", "agrees_with_gold"
+)  # fmt: skip
 _IN_WORDS = (FinishReason.GIVE_UP, FinishReason.BAD_PROBLEM)
 
 
@@ -73,16 +78,18 @@ def rate(
         if row.rated_at is None or given > row.rated_at:
             if rating is not None:
                 _refuse_after_error(draft, before, step_index, given)
-            row.rating, row.chosen, row.rated_at = rating, rating not in (None, Rating.BAD), given
+            row.rating, row.rated_at = rating, given
+            if not draft.is_option(step_index):  # an option is chosen by an act of its own, or never
+                row.chosen = rating not in (None, Rating.BAD)
             if flagged is not None:
-                row.flagged, row.flagged_at = flagged or None, given
+                row.flagged, row.flagged_at = draft.flagged(step_index, flagged), given
             row.save()
         return draft.since(before, active_ms)
 
 
 def _refuse_after_error(draft: Draft, before: Work, step_index: int, given: datetime) -> None:
     error = before.first_error
-    if error is None or step_index <= error or before.goes_on:
+    if error is None or step_index <= error or before.goes_on or draft.is_option(step_index):
         return
     seen_at = draft.rows[error].rated_at
     if seen_at is None or given >= seen_at:
@@ -107,8 +114,8 @@ def flag(
         before, given = draft.look(), _moment(given_at)
         row = draft.row(step_index)
         if row.flagged_at is None or given > row.flagged_at:
-            # PRM800K: null on a served step unless "Unsure" was pressed. A mark is no rating: `rated_at` stays.
-            row.flagged, row.flagged_at = unsure or None, given
+            # A mark is no rating: `rated_at` stays.
+            row.flagged, row.flagged_at = draft.flagged(step_index, unsure), given
             row.save(update_fields=None if row.pk is None else ("flagged", "flagged_at"))
         return draft.since(before, active_ms)
 
@@ -116,15 +123,18 @@ def flag(
 def undo(*, person: Person, item: int, step_index: int | None = None, active_ms: int = 0) -> Work:
     """Take back the rating given last; does nothing where none is left. Raises as `rate` does.
 
+    Step by step, where no option is rated, what is taken back is the way the step before went on.
     With `step_index`, only if that step's is the last: so the same button pressed twice takes back one.
     """
     with transaction.atomic():
         draft = open_draft(person, item)
         before = draft.look()
         if before.last_rated is not None and step_index in (None, before.last_rated):
-            last = draft.rows[before.last_rated]
+            last = draft.row(before.last_rated)
             last.rating, last.chosen, last.rated_at = None, False, timezone.now()
             last.save()
+        elif before.way == Way.STEP_BY_STEP and step_index is None:
+            reopen(draft)
         return draft.since(before, active_ms)
 
 
@@ -134,6 +144,8 @@ def submit(
     item: int,
     finish_reason: str = "",
     comment: str = "",
+    progress: int | None = None,
+    critique: str | None = None,
     given_at: datetime | None = None,
     step_ms: Mapping[int, int] | None = None,
     active_ms: int = 0,
@@ -142,7 +154,7 @@ def submit(
 
     The label keeps the unbroken run of ratings from the first step to the first error; ratings of later steps,
     given before the error was seen, go (PRM800K has none), unless every step is rated. A give-up ends in PRM800K's
-    all-null step, or in the error that was found.
+    all-null step, or in the error that was found. `progress` and `critique` are what `further.tell` takes.
     Submitting after the lease ran out is fine as long as nobody else took the item. `step_ms` are active ms by step
     index, all together. What the person was unsure of, and a bad problem, become concerns. Raises InvalidFinish for
     a reason that contradicts the ratings or lacks its words, AlreadySubmitted for one `given_at` before the label was
@@ -154,22 +166,24 @@ def submit(
         if label.reopened_at is not None and _moment(given_at) < label.reopened_at:
             raise AlreadySubmitted("That submit came late: you have taken this label back since.")
         reason = _finish(work, finish_reason, comment)
+        further.note(label, progress, critique)
+        if work.asks_further and reason is FinishReason.FOUND_ERROR:
+            further.require(label)
         run = work.rated_run
-        if any(step.index >= run and (step.unsure or step.rating is not None) for step in work.steps):
-            label.ratings.filter(step_index__gte=run).delete()
-        found = work.goes_on and work.first_error is not None and work.first_error < run
-        if reason is FinishReason.GIVE_UP and run < len(work.steps) and not found:
+        _drop_the_rest(draft, work)
+        if reason is FinishReason.GIVE_UP and _ends_open(work):
             label.ratings.create(step_index=run, source=StepRating.Source.BLANK)
         now = timezone.now()
         label.finish_reason, label.comment = reason, storable(comment).strip()
         label.total_time = draft.active_time(active_ms)
         label.submitted_at = now
         judge(label, work, reason)
-        label.save(
-            update_fields=("finish_reason", "comment", "total_time", "submitted_at", "agrees_with_gold")
-        )
+        label.save(update_fields=_SUBMITTED)
         _keep_step_times(draft, step_ms or {}, run)
-        unsure = [step.index for step in work.steps[:run] if step.unsure]
+        unsure = sorted(
+            {step.index for step in work.steps[:run] if step.unsure}
+            | {row.step_index for row in draft.others if row.flagged}
+        )
         if unsure or reason is FinishReason.BAD_PROBLEM:
             raise_concerns(label, unsure)
         QueueItem.objects.filter(pk=item).update(done_at=now, **NOBODY)
@@ -209,6 +223,27 @@ def _keep_step_times(draft: Draft, step_ms: Mapping[int, int], run: int) -> None
         StepRating.objects.bulk_update(kept, ("active_ms",))
 
 
+def _drop_the_rest(draft: Draft, work: Work) -> None:
+    """What was rated after the run that counts, and options of a step that is not the first error after all."""
+    if work.way == Way.STEP_BY_STEP:
+        return
+    run = work.rated_run
+    if any(step.index >= run and (step.unsure or step.rating is not None) for step in work.steps):
+        draft.label.ratings.filter(step_index__gte=run).delete()
+    strays = [row for row in draft.others if row.step_index != work.first_error]
+    if strays:
+        draft.label.ratings.filter(pk__in=[row.pk for row in strays]).delete()
+        draft.others = [row for row in draft.others if row.step_index == work.first_error]
+
+
+def _ends_open(work: Work) -> bool:
+    """Whether a give-up leaves nothing at the step it stopped at: neither ratings, options, nor an error before it."""
+    if work.way == Way.STEP_BY_STEP:
+        return work.proposed is not None and not work.proposed.options
+    found = work.first_error is not None and work.first_error < work.rated_run
+    return work.rated_run < len(work.steps) and not (found and work.goes_on)
+
+
 def _finish(work: Work, given: str, comment: str) -> FinishReason:
     """The finish reason that holds, or InvalidFinish."""
     if given and given not in list(FinishReason):
@@ -218,8 +253,19 @@ def _finish(work: Work, given: str, comment: str) -> FinishReason:
             raise InvalidFinish("Please say in a few words why.")
         return FinishReason(given)
     if work.finish is None:
-        missing = work.next_open
-        raise InvalidFinish(f"Step {0 if missing is None else missing + 1} is not rated yet.")
+        raise InvalidFinish(_missing(work))
     if given and given != work.finish:
         raise InvalidFinish(f"The ratings say {work.finish}, not {given}.")
     return work.finish
+
+
+def _missing(work: Work) -> str:
+    if work.way == Way.STEP_BY_STEP:
+        return "The solution has no answer yet: go on with a step, or say why it cannot be finished."
+    index = work.next_open
+    if index is None:
+        return "The next steps to rate are still being written. Wait a moment."
+    n = len(work.steps)
+    return (
+        f"Step {index + 1} is not rated yet." if index < n else f"Next step {index - n + 1} is not rated yet."
+    )

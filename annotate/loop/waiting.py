@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from annotate.loop import jobs, presence
+from annotate.loop import jobs, presence, proposals
 from annotate.loop.agreement import agreement_due
 from annotate.loop.bootstrap import bootstrap_state
 from annotate.loop.enqueue import out_of_order
@@ -63,5 +63,5 @@ def sweep() -> None:
     jobs.reap()
     jobs.send_again()
     call(*WAITING)
-    jobs.forget_done(*WAITING)
+    jobs.forget_done(*WAITING, proposals.KIND)
     presence.forget_gone()

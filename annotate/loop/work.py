@@ -6,18 +6,22 @@ Pages and the API both show a `Work` and nothing else, so what is not here canno
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
 from annotate.models import Label, QueueItem, StepRating, Way
+from prm_backend.text.steps import ends_solution
 from prm_backend.types import FinishReason, Rating
 
 
 @dataclass(frozen=True)
 class WorkStep:
-    """One step as the person sees it. `after_error`: an earlier step is rated -1; whether it is rated, its way says."""
+    """One step as the person sees it. `after_error`: an earlier step is rated -1; whether it is rated, its way says.
+
+    `written`: a step of a grown solution that the person wrote.
+    """
 
     index: int
     text: str
@@ -25,6 +29,7 @@ class WorkStep:
     unsure: bool
     after_error: bool
     active_ms: int = 0
+    written: bool = False
 
     @property
     def number(self) -> int:
@@ -37,8 +42,67 @@ class WorkStep:
 
 
 @dataclass(frozen=True)
+class Option:
+    """A next step the model proposes. `index` names it in `rate`: options are counted on after the served steps."""
+
+    index: int
+    number: int
+    text: str
+    rating: int | None
+    unsure: bool
+    active_ms: int = 0
+
+    @property
+    def look(self) -> tuple[int | None, bool]:
+        return self.rating, self.unsure
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Why there are no options yet: the model's work on them, or what keeps it from them."""
+
+    state: str  # "queued", "running", "failed" or "no worker"
+    message: str = ""
+    done: int = 0
+    total: int = 0
+    since: datetime | None = None
+
+    @property
+    def in_vain(self) -> bool:
+        """Nothing will come by itself."""
+        return self.state in ("failed", "no worker")
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What the model proposes as step `step_index`: options to rate, or while there are none, what is waited for."""
+
+    step_index: int
+    options: tuple[Option, ...]
+    waiting: Waiting | None = None
+
+    @property
+    def unrated(self) -> Option | None:
+        return next((option for option in self.options if option.rating is None), None)
+
+    @property
+    def great(self) -> tuple[Option, ...]:
+        return tuple(option for option in self.options if option.rating == Rating.GREAT)
+
+    @property
+    def done(self) -> bool:
+        """All that came is rated, or nothing will come."""
+        if not self.options:
+            return self.waiting is not None and self.waiting.in_vain
+        return self.unrated is None
+
+
+@dataclass(frozen=True)
 class Work:
     """A solution under rating: `item` names it in every verb of annotate.loop.label.
+
+    `steps` are those that were served or, step by step, the ones chosen so far. `proposed` are next steps to rate: at
+    the first error, where the queue asks further (then `progress` and `critique` belong to it), or step by step.
 
     `guess` is the current guess of the final answer (PRM800K shows labellers that, never the reference solution),
     `answer` the one this solution ends in. `last_rated` is the step whose rating was given last.
@@ -60,6 +124,10 @@ class Work:
     changed: tuple[int, ...] = ()
     paused: bool = False
     disputed: str = ""
+    asks_further: bool = False
+    proposed: Proposed | None = None
+    progress: int | None = None
+    critique: str = ""
 
     @cached_property
     def first_error(self) -> int | None:
@@ -83,27 +151,110 @@ class Work:
 
     @property
     def next_open(self) -> int | None:
-        """0-based index of the first step that still needs a rating, or None when the rating is complete."""
-        return None if self.finish else self.rated_run
+        """0-based index of the first step or option that still needs a rating, or None where none does."""
+        if self.rated_run < self.needed:
+            return self.rated_run
+        missing = self.proposed.unrated if self.proposed else None
+        return missing.index if missing else None
 
     @property
     def finish(self) -> FinishReason | None:
-        """found_error or solution once every step that its way asks for is rated; else None."""
+        """found_error or solution once everything that its way asks for is rated; else None."""
+        return self.found if self.proposed is None or (self.found and self.proposed.done) else None
+
+    @property
+    def found(self) -> FinishReason | None:
+        """What the ratings of its own steps say, once all that are needed are there."""
         if not self.steps or self.rated_run < self.needed:
             return None
+        if self.way == Way.STEP_BY_STEP:
+            return FinishReason.SOLUTION if ends_solution(self.steps[-1].text) else None
         return FinishReason.SOLUTION if self.first_error is None else FinishReason.FOUND_ERROR
 
     def since(self, before: Work) -> Work:
-        """The same, with `changed` set to where it looks different from `before`."""
-        pairs = zip(self.steps, before.steps, strict=True)
+        """The same, with `changed` set to where it looks different from `before`; a solution that grew is new."""
+        pairs = zip(self.steps, before.steps, strict=self.way != Way.STEP_BY_STEP)
         return replace(self, changed=tuple(new.index for new, old in pairs if new.look != old.look))
 
 
-def look(label: Label, item: QueueItem, rows: Mapping[int, StepRating]) -> Work:
-    """The draft as its annotator sees it; `rows` are its ratings by step index."""
-    texts = label.question["pre_generated_steps"]
+def split(label: Label, ratings: Iterable[StepRating]) -> tuple[dict[int, StepRating], list[StepRating]]:
+    """A draft's ratings of the steps that were served, by index, and its other rows: options and written steps."""
+    served, others = {}, []
+    for row in ratings:
+        if label.way != Way.STEP_BY_STEP and row.option == 0:
+            served[row.step_index] = row
+        else:
+            others.append(row)
+    return served, others
+
+
+def followed(others: Sequence[StepRating]) -> list[StepRating]:
+    """The path of a grown solution: at each step the option that was chosen, or the step that was written."""
+    path = {row.step_index: row for row in others if row.chosen or row.source == StepRating.Source.HUMAN}
+    return [path[i] for i in range(len(path)) if i in path]
+
+
+def open_options(
+    label: Label, rows: Mapping[int, StepRating], others: Sequence[StepRating]
+) -> tuple[int, list[StepRating]] | None:
+    """The step that next steps are proposed for, and those there are; None where none is asked for."""
+    if label.way == Way.STEP_BY_STEP:
+        path = followed(others)
+        if path and ends_solution(path[-1].text):
+            return None
+        index: int | None = len(path)
+    else:
+        index = min((i for i, row in rows.items() if row.rating == Rating.BAD), default=None)
+    if index is None:
+        return None
+    here = [row for row in others if row.step_index == index and row.source == StepRating.Source.MODEL]
+    return index, sorted(here, key=lambda row: row.option or 0)
+
+
+def look(
+    label: Label, item: QueueItem, rows: Mapping[int, StepRating], others: Sequence[StepRating] = ()
+) -> Work:
+    """The draft as its annotator sees it; `rows` are ratings of served steps by index, `others` all the rest."""
+    texts = label.question.get("pre_generated_steps") or []
+    rated = [(row.rated_at, i) for i, row in rows.items() if row.rating is not None and row.rated_at]
+    work = Work(
+        item=item.pk,
+        way=Way(label.way),
+        token=item.lease_token,
+        lease_expires_at=item.lease_expires_at,
+        generation=label.generation,
+        problem=label.question["problem"],
+        guess=label.question["ground_truth_answer"],
+        answer=label.question.get("pre_generated_answer") or "",
+        steps=_grown(others) if label.way == Way.STEP_BY_STEP else _served(texts, rows),
+        active_ms=label.total_time,
+        last_rated=max(rated)[1] if rated else None,
+        asks_further=label.way == Way.FIRST_ERROR and item.queue.asks_further,
+        progress=label.progress,
+        critique=label.critique,
+    )
+    asked = label.way == Way.STEP_BY_STEP or (work.asks_further and work.found == FinishReason.FOUND_ERROR)
+    opened = open_options(label, rows, others) if asked else None
+    if opened is None:
+        return work
+    step_index, here = opened
+    rated += [(r.rated_at, len(texts) + k) for k, r in enumerate(here) if r.rating is not None and r.rated_at]
+    return replace(
+        work,
+        last_rated=max(rated)[1] if rated else None,
+        proposed=Proposed(
+            step_index,
+            tuple(
+                Option(len(texts) + k, k + 1, row.text, row.rating, bool(row.flagged), row.active_ms)
+                for k, row in enumerate(here)
+            ),
+        ),
+    )
+
+
+def _served(texts: Sequence[str], rows: Mapping[int, StepRating]) -> tuple[WorkStep, ...]:
     error = min((i for i, row in rows.items() if row.rating == Rating.BAD), default=len(texts))
-    steps = tuple(
+    return tuple(
         WorkStep(
             index=i,
             text=text,
@@ -114,17 +265,18 @@ def look(label: Label, item: QueueItem, rows: Mapping[int, StepRating]) -> Work:
         )
         for i, text in enumerate(texts)
     )
-    rated = [(row.rated_at, i) for i, row in rows.items() if row.rating is not None and row.rated_at]
-    return Work(
-        item=item.pk,
-        way=Way(label.way),
-        token=item.lease_token,
-        lease_expires_at=item.lease_expires_at,
-        generation=label.generation,
-        problem=label.question["problem"],
-        guess=label.question["ground_truth_answer"],
-        answer=label.question.get("pre_generated_answer") or "",
-        steps=steps,
-        active_ms=label.total_time,
-        last_rated=max(rated)[1] if rated else None,
+
+
+def _grown(others: Sequence[StepRating]) -> tuple[WorkStep, ...]:
+    return tuple(
+        WorkStep(
+            index=i,
+            text=row.text,
+            rating=Rating.GREAT if row.rating is None else row.rating,  # written to go on with
+            unsure=bool(row.flagged),
+            after_error=False,
+            active_ms=row.active_ms,
+            written=row.source == StepRating.Source.HUMAN,
+        )
+        for i, row in enumerate(followed(others))
     )

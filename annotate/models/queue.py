@@ -124,8 +124,8 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
     def for_person(self, person: Person) -> QueueItemQuerySet:
         """Leave out what this person has labelled, or put aside."""
         mine = person.labels.filter(Q(submitted_at__isnull=False) | Q(skipped_at__isnull=False))
-        mine = mine.filter(solution=OuterRef("solution"))
-        return self.filter(~Exists(mine))
+        grown = mine.filter(solution=None, queue_item__isnull=False, problem=OuterRef("problem"))
+        return self.filter(~Exists(mine.filter(solution=OuterRef("solution"))), ~Exists(grown))
 
 
 def _random_id() -> int:

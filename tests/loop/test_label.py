@@ -45,7 +45,7 @@ def test_what_an_annotator_sees_has_no_room_for_scores_or_gold() -> None:
     fields = {field.name for field in dataclasses.fields(Work)}
     assert fields == {
         "item", "way", "token", "lease_expires_at", "generation", "problem", "guess", "answer", "steps", "active_ms",
-        "last_rated", "changed", "paused", "disputed",
+        "last_rated", "changed", "paused", "disputed", "asks_further", "proposed", "progress", "critique",
     }  # fmt: skip
 
 

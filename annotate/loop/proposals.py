@@ -1,0 +1,103 @@
+"""Next steps that the model proposes while a person waits: asked for as a job, written once, asked again when lost."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from annotate.errors import PlumblineError
+from annotate.loop.jobs import enqueue_job
+from annotate.loop.progress import workers_state
+from annotate.loop.work import Waiting, followed, open_options, split
+from annotate.models import Job, JobStatus, Label, StepRating, Way
+from prm_backend.generators import default_prompt_template
+from prm_backend.text.steps import text_hash
+from prm_backend.types import Generator, ProgressCallback, Sampling, silent
+
+KIND = "propose"
+
+
+class NothingProposed(PlumblineError):
+    """The model wrote no whole step that differs from what was served."""
+
+
+def ask(label: Label, step_index: int, *, again: bool = False) -> Waiting:
+    """How the model's work on this step's options stands; asked for if nobody has, or `again` after a failure.
+
+    Looking asks: so a job that was lost, or did its work for steps that were changed meanwhile, is asked for anew.
+    """
+    key = f"{label.pk}/{step_index}"
+    job = Job.objects.filter(kind=KIND, key=key).order_by("-pk").first()
+    failed = job is not None and job.status in (JobStatus.FAILED, JobStatus.CANCELLED)
+    if job is None or job.status == JobStatus.DONE or (failed and again):
+        job = enqueue_job(KIND, key, {"label": label.pk})
+    elif failed:
+        return Waiting("failed", job.message)
+    if job.status == JobStatus.RUNNING:
+        return Waiting("running", job.message, job.done, job.total)
+    worker = next(state for state in workers_state() if state.queue == "model")
+    return Waiting("queued") if worker.alive else Waiting("no worker", since=worker.seen_at)
+
+
+def propose(*, label: int, generator: Generator, progress: ProgressCallback = silent) -> int:
+    """Write the options of the step that this draft waits for; returns how many.
+
+    Writes nothing where it waits for none any more, or by now for those of another step. Raises NothingProposed.
+    """
+    draft = Label.objects.drafts().select_related("queue_item__queue").filter(pk=label).first()
+    wanted = None if draft is None else _wanted(draft)
+    if draft is None or draft.queue_item is None or wanted is None:
+        return 0
+    step_index, before = wanted
+    sampling = Sampling(prompt_template=default_prompt_template(settings.MODEL))
+    texts = generator.next_steps(
+        draft.question["problem"],
+        before,
+        n=draft.queue_item.queue.options,
+        sampling=sampling,
+        seed=_seed(draft, before),
+        progress=progress,
+    )
+    served = draft.question.get("pre_generated_steps") or []
+    known = {text_hash(served[step_index])} if served else set()
+    fresh = [text for text in texts if text_hash(text) not in known]
+    if not fresh:
+        raise NothingProposed("The model wrote no whole next step.")
+    with transaction.atomic():
+        locked = Label.objects.drafts().select_for_update().filter(pk=label).first()
+        if locked is None or _wanted(locked) != wanted:
+            return 0
+        first = 1 if served else 0  # phase 2 serves option 0
+        StepRating.objects.bulk_create(
+            # Rated null, now: a rating given before, of what stood in this place then, comes too late for it.
+            StepRating(
+                label=locked,
+                step_index=step_index,
+                option=option,
+                text=text,
+                flagged=False,
+                rated_at=timezone.now(),
+            )
+            for option, text in enumerate(fresh, start=first)
+        )
+    return len(fresh)
+
+
+def _wanted(label: Label) -> tuple[int, list[str]] | None:
+    """The step whose options the draft lacks, and the steps before it."""
+    rows, others = split(label, label.ratings.all())
+    opened = open_options(label, rows, others)
+    if opened is None or opened[1]:
+        return None
+    if label.way == Way.STEP_BY_STEP:
+        return opened[0], [row.text for row in followed(others)]
+    return opened[0], label.question["pre_generated_steps"][: opened[0]]
+
+
+def _seed(label: Label, before: list[str]) -> int:
+    """Others for every person, and the same for the same steps."""
+    named = "\n".join([str(label.pk), *before])
+    return int.from_bytes(hashlib.sha256(named.encode()).digest()[:4])
