@@ -44,8 +44,10 @@ def grade(*, solutions: Sequence[Solution], graders: Graders, progress: Progress
 @transaction.atomic
 def _write(solutions: Sequence[Solution], verdicts: dict[int, Verdict]) -> int:
     ungraded = Solution.objects.filter(pk__in=list(verdicts), outcome__isnull=True)
-    waiting = set(ungraded.order_by("pk").select_for_update().values_list("pk", flat=True))
-    graded = [solution for solution in solutions if solution.pk in waiting]
+    locked = ungraded.order_by("pk").select_for_update(of=("self",))
+    waiting = dict(locked.values_list("pk", "problem__answer"))
+    # Where the answer was corrected meanwhile, the verdict is about the old one: it still waits.
+    graded = [s for s in solutions if s.pk in waiting and waiting[s.pk] == s.problem.answer]
     for solution in graded:
         verdict = verdicts[solution.pk]
         solution.outcome = verdict.outcome
