@@ -6,6 +6,7 @@ Raised here, answered by managers. A concern that was answered stays as it is, w
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils import timezone
 
 from annotate.errors import InvalidFinish, PlumblineError
 from annotate.loop.draft import open_draft
@@ -13,6 +14,7 @@ from annotate.models import Concern, Label, Person
 from prm_backend.text.steps import storable
 from prm_backend.types import FinishReason
 
+_REPLIES = 20  # the latest, on one page
 _AT_SUBMIT = (Concern.Kind.UNSURE, Concern.Kind.PROBLEM)
 
 
@@ -48,6 +50,16 @@ def raise_concerns(label: Label, unsure_steps: list[int]) -> None:
     for concern in raised:
         concern.label, concern.problem_id = label, label.problem_id
     Concern.objects.bulk_create(raised, ignore_conflicts=True)
+
+
+def replies_to(person: Person) -> list[Concern]:
+    """What managers answered the person, newest first; `seen_at` is None on those shown for the first time now."""
+    answered = Concern.objects.filter(label__annotator=person, resolved_at__isnull=False)
+    replies = list(answered.select_related("label").order_by("-resolved_at")[:_REPLIES])
+    new = [concern.pk for concern in replies if concern.seen_at is None]
+    if new:
+        Concern.objects.filter(pk__in=new).update(seen_at=timezone.now())
+    return replies
 
 
 def withdraw(label: Label) -> None:

@@ -6,8 +6,8 @@ from django.db import migrations, models
 from django.utils import timezone
 
 RULES = """\
-You rate a solution **step by step**, from the top. For each step ask one question: *is this step, after the ones before it,
-a good thing to write down?* Stop at the first step that is bad; what follows it is not rated.
+You rate a solution **step by step**, from the top. For each step ask one question: is it, after the steps before it, a \
+good thing to write down? Stop at the first step that is bad; what follows it is not rated.
 
 ## The three ratings
 
@@ -26,7 +26,7 @@ a good thing to write down?* Stop at the first step that is bad; what follows it
 
 ## Examples
 
-*A jar holds 24 sweets. A third of them are red. How many are not red?*
+**A jar holds 24 sweets. A third of them are red. How many are not red?**
 
 | step | rating | why |
 |---|---|---|
@@ -34,14 +34,14 @@ a good thing to write down?* Stop at the first step that is bad; what follows it
 | So there are 8 red sweets in the jar. | **okay** | true, but it was said already |
 | The others are $24 - 8 = 18$. | **bad** | $24 - 8$ is 16 |
 
-*For which $x$ is $x^2 = 9$?*
+**For which $x$ is $x^2 = 9$?**
 
 | step | rating | why |
 |---|---|---|
 | I try $x = 3$: $3^2 = 9$, so it works. | **great** | a sensible thing to try, and right |
 | So $x = 3$ is the only one. | **bad** | $x = -3$ works, too |
 
-*A shop sells pens at $3$ for €2. What do 12 pens cost?*
+**A shop sells 3 pens for €2. What do 12 pens cost?**
 
 | step | rating | why |
 |---|---|---|
@@ -53,7 +53,7 @@ a good thing to write down?* Stop at the first step that is bad; what follows it
 - Mark the step as **unsure** and give your best rating all the same. Use it sparingly: a manager reads each one.
 - **Give up** only after two or three minutes of being stuck, and say where.
 - **Bad problem**: a figure is missing, the premise is false, or nothing is asked. Say which.
-- The answer shown is only the *current guess*. If the solution is right and the guess is wrong, say so beside it.
+- The answer shown is only the **current guess**. If the solution is right and the guess is wrong, say so beside it.
 """
 
 

@@ -1,4 +1,7 @@
-"""`/work/`: what a person has labelled, today and in all, and each of their labels to read again. Changes nothing."""
+"""`/work/`: what a person has labelled, today and in all, and each of their labels to read again.
+
+Managers' replies are marked as seen when they are shown; nothing else changes.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from annotate.loop import second_thoughts
+from annotate.loop.concerns import replies_to
 from annotate.models import StepRating
 from annotate.models.label import LabelQuerySet
 from annotate.web.access import PersonRequest
@@ -31,8 +37,10 @@ def mine(request: PersonRequest) -> HttpResponse:
         labels.order_by("-submitted_at", "-id").select_related("problem").annotate(n=Count("ratings", _RATED))
     )
     page = Paginator(recent, _PER_PAGE).get_page(request.GET.get("page"))
-    spans = [("Today", _figures(labels.submitted_since(midnight))), ("In all", _figures(labels))]
-    return render(request, "work/work.html", {"spans": spans, "page": page})
+    spans = [(_("Today"), _figures(labels.submitted_since(midnight))), (_("In all"), _figures(labels))]
+    context = {"spans": spans, "page": page, "replies": replies_to(request.user)}
+    context["done"] = second_thoughts.can_take_back(request.user)
+    return render(request, "work/work.html", context)
 
 
 @annotator_required

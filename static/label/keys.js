@@ -74,6 +74,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.getElementById("help").addEventListener("click", doing.keys);
+document.getElementById("rules-link").addEventListener("click", () => document.getElementById("rules").showModal());
 
 document.addEventListener("keydown", (event) => {
   const open = document.querySelector("#stop[open], #dispute[open]");

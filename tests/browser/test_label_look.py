@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from annotate.loop import label as verbs
-from annotate.models import Person
+from annotate.models import Instructions, Person
 from tests.factories import AnnotatorFactory, QueueItemFactory
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ STEPS = [
 def ada() -> Person:
     """Somebody with one label submitted and one item begun."""
     ada = AnnotatorFactory.create(username="ada")
+    Instructions.objects.get_or_create(
+        number=1, defaults={"text": "## Rules\n- **bad**\n- $x$\n\n|a|b|\n|-|-|\n|1|2|"}
+    )
     QueueItemFactory.create_batch(2, solution__steps=STEPS)
     for ratings in ((1, 0, -1), (1, 0)):
         work = verbs.claim(person=ada)
@@ -72,7 +75,15 @@ def test_axe_finds_nothing(
     themed.get_by_text("Can’t finish").click()
     assert complaints(themed) == []
     themed.keyboard.press("Escape")
-    themed.keyboard.press("?")
+    for key in "?z":
+        themed.keyboard.press(key)
+        assert complaints(themed) == []
+        themed.keyboard.press("Escape")
+    themed.keyboard.press("i")
+    themed.locator("#rules .rules").wait_for()
+    assert complaints(themed) == []
+    themed.keyboard.press("Escape")
+    themed.get_by_text("Is it wrong?").click()
     assert complaints(themed) == []
     themed.keyboard.press("Escape")
     themed.keyboard.press("Enter")
@@ -82,9 +93,12 @@ def test_axe_finds_nothing(
     assert complaints(themed) == []
     themed.locator("td a").first.click()
     assert complaints(themed) == []
+    for path in ("/settings/", "/instructions/"):
+        themed.goto(live_server.url + path)
+        assert complaints(themed) == []
 
 
-@pytest.mark.parametrize("path", ["/login/", "/label/", "/work/"])
+@pytest.mark.parametrize("path", ["/login/", "/label/", "/work/", "/settings/", "/instructions/"])
 def test_a_telephone_never_scrolls_sideways(
     path: str, page: Page, live_server: Any, ada: Person, sign_in: Callable[[Any, Person], None]
 ) -> None:
@@ -129,3 +143,69 @@ def test_nothing_jumps_when_a_step_is_rated(
         page.keyboard.press(key)
         page.evaluate("() => line")
         assert page.evaluate(tops) == before, key
+
+
+def test_at_twice_the_size_everything_can_be_reached(
+    page: Page, live_server: Any, ada: Person, sign_in: Callable[[Any, Person], None]
+) -> None:
+    page.set_viewport_size({"width": 640, "height": 400})  # 1280 by 800 at 200 %
+    sign_in(page, ada)
+    page.goto(f"{live_server.url}/label/")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 640
+    for button in ("Submit", "Undo", "Unsure"):
+        assert page.get_by_role("button", name=button, exact=False).first.is_visible()
+    page.keyboard.press("g")
+    page.get_by_label("Reason").wait_for()
+    box = page.locator("#stop .card").bounding_box()
+    assert box is not None
+    assert box["y"] >= 0
+
+
+def test_who_wants_no_motion_gets_none(
+    browser: Browser, live_server: Any, ada: Person, sign_in: Callable[[Any, Person], None]
+) -> None:
+    context = browser.new_context(reduced_motion="reduce")
+    sign_in(context, ada)
+    page = context.new_page()
+    page.goto(f"{live_server.url}/label/")
+    page.keyboard.press("3")
+    durations = "() => [...document.querySelectorAll('*')].map(e => getComputedStyle(e).transitionDuration)"
+    assert set(page.evaluate(durations)) == {"0s"}
+    assert page.evaluate("() => document.getAnimations().length") == 0
+    context.close()
+
+
+def test_ratings_are_radio_groups_with_names(
+    page: Page, live_server: Any, ada: Person, sign_in: Callable[[Any, Person], None]
+) -> None:
+    sign_in(page, ada)
+    page.goto(f"{live_server.url}/label/")
+    group = page.get_by_role("radiogroup", name="Rate step 1")
+    assert group.get_by_role("radio", name="great", checked=True).count() == 1
+    assert page.get_by_role("radiogroup").count() == 5
+
+
+def test_a_very_long_solution_is_smooth(
+    page: Page, live_server: Any, sign_in: Callable[[Any, Person], None]
+) -> None:
+    """200 steps of 2,000 characters and 50 formulas: a rating swaps its step alone and makes no long task."""
+    step = " ".join(rf"so $x_{{{i}}} = \frac{{{i}}}{{2}}$ holds, and" for i in range(50))
+    QueueItemFactory.create(solution__steps=[f"{step} that is step {n}."[:2_000] for n in range(200)])
+    sign_in(page, AnnotatorFactory.create())
+    page.goto(f"{live_server.url}/label/")
+    page.evaluate(
+        """() => {
+        window.swapped = new Set();
+        new MutationObserver(changes => changes.forEach(change =>
+            [...change.addedNodes].forEach(node => node.matches?.("li[id]") && window.swapped.add(node.id))
+        )).observe(document.querySelector("ol.steps"), {childList: true});
+    }"""
+    )
+    for key in "333":
+        page.keyboard.press(key)
+    page.evaluate("() => line")
+    assert page.evaluate("() => [...window.swapped].sort()") == ["step-1", "step-2", "step-3"]
+    skipped = "() => getComputedStyle(document.querySelector('#step-150')).contentVisibility"
+    assert page.evaluate(skipped) == "auto"
+    page.keyboard.press("Enter")
+    assert page.locator("li[aria-current=step]").get_attribute("id") == "step-4"

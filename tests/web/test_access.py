@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.factories import PRMVersionFactory, QueueFactory
 
 FOR_EVERYBODY = {"login", "healthz"}
-FOR_EVERYBODY_SIGNED_IN = {"home", "logout", "password", "settings"}
+FOR_EVERYBODY_SIGNED_IN = {"home", "logout", "password", "settings", "instructions", "instructions_version"}
 FOR_ANNOTATORS = {"label", "label_rate", "label_flag", "label_undo", "label_submit", "label_heartbeat"}
 FOR_ANNOTATORS |= {"label_dispute", "label_skip", "label_unskip", "work_take_back", "settings_keys"}
 FOR_ANNOTATORS |= {"label_release", "screening", "work", "work_label"}
