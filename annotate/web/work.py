@@ -38,7 +38,7 @@ def mine(request: PersonRequest) -> HttpResponse:
     )
     page = Paginator(recent, _PER_PAGE).get_page(request.GET.get("page"))
     spans = [(_("Today"), _figures(labels.submitted_since(midnight))), (_("In all"), _figures(labels))]
-    context = {"spans": spans, "page": page, "replies": replies_to(request.user)}
+    context: dict[str, Any] = {"spans": spans, "page": page, "replies": replies_to(request.user)}
     context["done"] = second_thoughts.can_take_back(request.user)
     return render(request, "work/work.html", context)
 
