@@ -75,6 +75,7 @@ urlpatterns = [
     path("quality/", quality.quality, name="quality"),
     path("quality/agreement/", agreement.agreement, name="agreement"),
     path("quality/agreement/measure/", agreement.measure, name="agreement_measure"),
+    path("quality/hints/", quality.hints, name="hints"),
     path("quality/policy/", quality.policy, name="quality_policy"),
     path("quality/gold/", gold.gold, name="gold"),
     path("quality/gold/of-label/<int:pk>/", gold.make, name="gold_make"),

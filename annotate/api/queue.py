@@ -41,6 +41,10 @@ class WorkSerializer(serializers.Serializer[Work]):
     generation = serializers.IntegerField(allow_null=True)
     problem = serializers.CharField()
     guess = serializers.CharField(allow_null=True, help_text="The current guess of the final answer.")
+    hint = serializers.IntegerField(
+        allow_null=True,
+        help_text="The model's guess of the first error, -1 for none; null where none is given.",
+    )
     steps = WorkStepSerializer(many=True)
     active_ms = serializers.IntegerField()
     next_open = serializers.IntegerField(allow_null=True, help_text="Index of the step to rate next.")

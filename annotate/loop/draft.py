@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from annotate.errors import AlreadySubmitted, InvalidRating, LeaseLost, NotYourItem
+from annotate.loop.hints import hint_for
 from annotate.loop.proposals import ask
 from annotate.loop.work import Work, look, open_options, split
 from annotate.models import Concern, Instructions, Label, Person, QueueItem, StepRating
@@ -64,6 +65,7 @@ def _new_draft(person: Person, item: QueueItem, generation: int | None) -> Label
         gold=gold,
         is_quality_control_question=gold is not None and not gold.screens,
         is_initial_screening_question=gold is not None and gold.screens,
+        **hint_for(item),
     )
 
 

@@ -107,6 +107,7 @@ class Work:
     `guess` is the current guess of the final answer (PRM800K shows labellers that, never the reference solution),
     `answer` the one this solution ends in. `last_rated` is the step whose rating was given last.
     `changed` lists the indexes of steps that look different since the verb before; `active_ms` is active time so far;
+    `hint` is the first error as the PRM guesses it, -1 for none, where the person is to see it; else None.
     `paused` and `disputed` say, when the item is claimed, whether its queue is, and what the person said of the guess.
     """
 
@@ -128,6 +129,7 @@ class Work:
     proposed: Proposed | None = None
     progress: int | None = None
     critique: str = ""
+    hint: int | None = None
 
     @cached_property
     def first_error(self) -> int | None:
@@ -232,6 +234,7 @@ def look(
         asks_further=label.way == Way.FIRST_ERROR and item.queue.asks_further,
         progress=label.progress,
         critique=label.critique,
+        hint=label.hint if label.hinted else None,
     )
     asked = label.way == Way.STEP_BY_STEP or (work.asks_further and work.found == FinishReason.FOUND_ERROR)
     opened = open_options(label, rows, others) if asked else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
@@ -10,11 +12,22 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.loop import gold as gold_verbs
 from annotate.loop import screening as screening_verbs
+from annotate.loop.hints import Side, effects
 from annotate.loop.standing import standings
-from annotate.models import Gold, Person, QualityPolicy
+from annotate.models import Gold, Person, QualityPolicy, Queue
+from prm_backend.evaluation.intervals import wilson
 
 from .access import PersonRequest, manager_required
 from .acts import act
+from .plots import Span, interval_chart
+
+_SHARES = (  # what is compared, and of what it is a share
+    ("name an error", "with_error", "labels"),
+    ("as the model guesses", "as_guessed", "labels"),
+    ("agree with gold", "gold_agreed", "gold"),
+    ("agree with each other", "same", "pairs"),
+    ("steps rated bad", "bad", "steps"),
+)
 
 
 class PolicyForm(forms.ModelForm):
@@ -61,6 +74,28 @@ def quality(request: PersonRequest) -> HttpResponse:
     return render(
         request, "quality/quality.html", {"standings": standings(), "policy": QualityPolicy.current()}
     )
+
+
+@manager_required
+@require_safe
+def hints(request: PersonRequest) -> HttpResponse:
+    """What labels say with a hint beside what they say without one."""
+    found = effects()
+    rows = _shares(found)
+    spans = [
+        Span(f"{name}, {side}", one["share"], *one["interval"])
+        for name, *sides in rows
+        for side, one in zip(("hint", "blind"), sides, strict=True)
+        if one["share"] is not None
+    ]
+    context = {
+        "with_hint": found and found[0],
+        "blind": found and found[1],
+        "rows": rows,
+        "chart": interval_chart(title="Labels with a hint and blind ones", spans=spans, x_range=(0, 1)),
+        "queues": Queue.objects.filter(hints=True).order_by("name"),
+    }
+    return render(request, "quality/hints.html", context)
 
 
 @manager_required
@@ -113,3 +148,18 @@ def screen_again(request: PersonRequest, pk: int) -> HttpResponse:
         return f"{person} may take the screening again."
 
     return act(request, do, back_to="quality")
+
+
+def _shares(found: tuple[Side, Side] | None) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Each share with a hint and blind."""
+    if found is None:
+        return []
+    return [
+        (name, _share(found[0], part, whole), _share(found[1], part, whole)) for name, part, whole in _SHARES
+    ]
+
+
+def _share(side: Side, part: str, whole: str) -> dict[str, Any]:
+    n, of = getattr(side, part), getattr(side, whole)
+    share = n / of if of else None
+    return {"n": n, "of": of, "share": share, "interval": wilson(n, of)}

@@ -106,6 +106,7 @@ def test_no_score_gold_grade_or_other_label_is_ever_sent_to_an_annotator(
         "generation",
         "problem",
         "guess",
+        "hint",  # null where the queue gives none
         "steps",
         "active_ms",
         "next_open",

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.loop import label as verbs
-from annotate.models import Gold, Job, Label, Person, QualityPolicy, QueueItem
+from annotate.models import Gold, Job, Label, Person, QualityPolicy, QueueItem, StepScore
 from tests.factories import AnnotatorFactory, GoldFactory, QueueFactory, QueueItemFactory
 
 pytestmark = pytest.mark.django_db
@@ -232,3 +232,25 @@ def test_a_manager_asks_for_a_measurement_once(as_manager: Client) -> None:
     as_manager.post("/quality/agreement/measure/")
     assert Job.objects.filter(kind="agreement").count() == 1
     assert "a worker measures it now" in as_manager.get("/quality/agreement/").content.decode()
+
+
+# Hints
+
+
+def test_a_hint_is_shown_on_the_page_and_its_effect_to_managers(
+    as_manager: Client, as_annotator: Client, annotator: Person
+) -> None:
+    assert "No label was made" in as_manager.get("/quality/hints/").content.decode()
+    queue = QueueFactory.create(hints=True, blind_share=0.0)
+    item = QueueItemFactory.create(queue=queue, solution__steps=STEPS)
+    for step in item.solution.steps.all():
+        StepScore.objects.create(
+            step=step, prm=item.prm, p_bad=0.9 if step.index == 1 else 0.1, p_okay=0, p_great=0
+        )
+    page = as_annotator.get("/label/").content.decode()
+    assert "the first error is step 2" in page
+    assert "0.9" not in page
+    labelled(annotator, 1, -1)
+    html = as_manager.get("/quality/hints/").content.decode()
+    assert "100 %" in html
+    assert "<svg" in html
