@@ -25,6 +25,7 @@ from annotate.web import (
     settings,
     upload,
     versions,
+    ways,
     work,
 )
 
@@ -41,6 +42,11 @@ urlpatterns = [
     path("label/<int:item>/submit/", labelling.submit, name="label_submit"),
     path("label/<int:item>/skip/", labelling.skip, name="label_skip"),
     path("label/unskip/", labelling.unskip, name="label_unskip"),
+    path("label/<int:item>/proposed/", ways.proposed, name="label_proposed"),
+    path("label/<int:item>/again/", ways.again, name="label_again"),
+    path("label/<int:item>/further/", ways.further, name="label_further"),
+    path("label/<int:item>/choose/", ways.choose, name="label_choose"),
+    path("label/<int:item>/write/", ways.write, name="label_write"),
     path("label/<int:item>/heartbeat/", labelling.heartbeat, name="label_heartbeat"),
     path("label/<int:item>/release/", labelling.release, name="label_release"),
     path("screening/", screening.screening, name="screening"),

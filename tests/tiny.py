@@ -54,3 +54,22 @@ def tiny_model_dir(
     tiny_model(hidden, layers, context, seed).save_pretrained(path, safe_serialization=True)
     tiny_tokenizer(context).save_pretrained(path)
     return path
+
+
+def parrot_dir(path: str | Path, problem: str, solutions: list[str], *, steps: int = 300) -> Path:
+    """A tiny model that knows one problem and says one of `solutions` after it, about as often each; a few seconds."""
+    tokenizer, model = tiny_tokenizer(), tiny_model(hidden=64).train()
+    texts = [[*tokenizer(f"{problem}\n{text}").input_ids, tokenizer.eos_token_id] for text in solutions]
+    longest = max(map(len, texts))
+    ids = torch.tensor([[*text, *[0] * (longest - len(text))] for text in texts])
+    labels = ids.masked_fill(ids == 0, -100)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(steps):
+        loss = model(input_ids=ids, attention_mask=(ids != 0).long(), labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    path = Path(path)
+    model.eval().save_pretrained(path, safe_serialization=True)
+    tokenizer.save_pretrained(path)
+    return path

@@ -68,6 +68,11 @@ class Waiting:
     since: datetime | None = None
 
     @property
+    def seen(self) -> str:
+        """Changes whenever there is something else to show."""
+        return f"{self.state}-{self.done}"
+
+    @property
     def in_vain(self) -> bool:
         """Nothing will come by itself."""
         return self.state in ("failed", "no worker")
@@ -82,12 +87,24 @@ class Proposed:
     waiting: Waiting | None = None
 
     @property
+    def look(self) -> tuple[int, int]:
+        """What tells other options from these."""
+        return self.step_index, len(self.options)
+
+    @property
     def unrated(self) -> Option | None:
         return next((option for option in self.options if option.rating is None), None)
 
     @property
     def great(self) -> tuple[Option, ...]:
         return tuple(option for option in self.options if option.rating == Rating.GREAT)
+
+    @property
+    def onward(self) -> str:
+        """How a grown solution goes on now: "choose" a great option, "write" a step, or "" where it must wait."""
+        if not self.done:
+            return ""
+        return "choose" if self.great else "write"
 
     @property
     def done(self) -> bool:
@@ -106,8 +123,9 @@ class Work:
 
     `guess` is the current guess of the final answer (PRM800K shows labellers that, never the reference solution),
     `answer` the one this solution ends in. `last_rated` is the step whose rating was given last.
-    `changed` lists the indexes of steps that look different since the verb before; `active_ms` is active time so far;
     `hint` is the first error as the PRM guesses it, -1 for none, where the person is to see it; else None.
+    `changed` and `changed_options` list the indexes of what looks different since the verb before, `grew` says whether
+    the steps are other ones (it also shrinks), `reproposed` whether the options are; `active_ms` is active time so far;
     `paused` and `disputed` say, when the item is claimed, whether its queue is, and what the person said of the guess.
     """
 
@@ -123,6 +141,9 @@ class Work:
     active_ms: int
     last_rated: int | None = None
     changed: tuple[int, ...] = ()
+    changed_options: tuple[int, ...] = ()
+    grew: bool = False
+    reproposed: bool = False
     paused: bool = False
     disputed: str = ""
     asks_further: bool = False
@@ -174,9 +195,17 @@ class Work:
         return FinishReason.SOLUTION if self.first_error is None else FinishReason.FOUND_ERROR
 
     def since(self, before: Work) -> Work:
-        """The same, with `changed` set to where it looks different from `before`; a solution that grew is new."""
-        pairs = zip(self.steps, before.steps, strict=self.way != Way.STEP_BY_STEP)
-        return replace(self, changed=tuple(new.index for new, old in pairs if new.look != old.look))
+        """The same, told what of it looks different from `before`."""
+        steps = zip(self.steps, before.steps, strict=False)
+        old, new = before.proposed, self.proposed
+        options = zip(new.options, old.options, strict=False) if new and old else ()
+        return replace(
+            self,
+            changed=tuple(one.index for one, other in steps if one.look != other.look),
+            changed_options=tuple(one.index for one, other in options if one.look != other.look),
+            grew=len(self.steps) != len(before.steps),
+            reproposed=(new and new.look) != (old and old.look),
+        )
 
 
 def split(label: Label, ratings: Iterable[StepRating]) -> tuple[dict[int, StepRating], list[StepRating]]:

@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from prm_backend.types import FinishReason, Rating
 
@@ -19,7 +20,7 @@ from .queue import QueueItem, Way
 from .solution import Solution
 
 # What `Label.progress` counts.
-HOW_FAR = ("not at all", "some of the way", "most of the way", "nearly to the end")
+HOW_FAR = (_("not at all"), _("some of the way"), _("most of the way"), _("nearly to the end"))
 
 
 class Median(models.Aggregate):

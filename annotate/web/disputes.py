@@ -16,7 +16,7 @@ from annotate.models import Label, Solution
 
 from .access import PersonRequest, manager_required
 from .acts import act
-from .labelling import parts
+from .prose import parts
 
 _PER_PAGE = 25
 

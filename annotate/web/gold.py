@@ -17,7 +17,7 @@ from prm_backend.types import FinishReason
 
 from .access import PersonRequest, manager_required
 from .acts import act
-from .labelling import parts
+from .prose import parts
 
 _PER_PAGE = 25
 _JUDGED = Q(answers__submitted_at__isnull=False)

@@ -28,12 +28,12 @@ from annotate.loop import label as verbs
 from annotate.loop.screening import screening_of
 from annotate.loop.take import SCREENING_GENERATION
 from annotate.loop.work import Work
-from annotate.models import Label, QueueItem
-from prm_backend.text.steps import ANSWER_HEADER
+from annotate.models import HOW_FAR, Label, QueueItem, Way
 
 from . import sent
 from .access import PersonRequest, View, annotator_required
 from .keys import sheet
+from .prose import parts
 
 
 @annotator_required
@@ -41,10 +41,10 @@ from .keys import sheet
 @require_GET
 def label(request: PersonRequest) -> HttpResponse:
     """The person's work: claimed by looking at it, which gives the same item as long as it is theirs."""
-    return _show(request, verbs.claim(person=request.user))
+    return show(request, verbs.claim(person=request.user))
 
 
-def _act(view: Callable[[PersonRequest, int], HttpResponse]) -> View:
+def act_on_item(view: Callable[[PersonRequest, int], HttpResponse]) -> View:
     """An action of an annotator; what a verb refuses is shown with the person's current work."""
 
     @annotator_required
@@ -68,7 +68,7 @@ def _act(view: Callable[[PersonRequest, int], HttpResponse]) -> View:
     return guarded
 
 
-@_act
+@act_on_item
 def rate(request: PersonRequest, item: int) -> HttpResponse:
     index, rating = sent.step_and_value(request, "rating")
     work = verbs.rate(
@@ -83,7 +83,7 @@ def rate(request: PersonRequest, item: int) -> HttpResponse:
     return _show_changes(request, work, index)
 
 
-@_act
+@act_on_item
 def flag(request: PersonRequest, item: int) -> HttpResponse:
     index, unsure = sent.step_and_value(request, "unsure")
     work = verbs.flag(
@@ -97,7 +97,7 @@ def flag(request: PersonRequest, item: int) -> HttpResponse:
     return _show_changes(request, work, index)
 
 
-@_act
+@act_on_item
 def undo(request: PersonRequest, item: int) -> HttpResponse:
     work = verbs.undo(
         person=request.user,
@@ -108,7 +108,7 @@ def undo(request: PersonRequest, item: int) -> HttpResponse:
     return _show_changes(request, work, min(work.changed, default=None))
 
 
-@_act
+@act_on_item
 def dispute(request: PersonRequest, item: int) -> HttpResponse:
     concerns.dispute(person=request.user, item=item, text=request.POST.get("text", ""))
     return _show_next(
@@ -116,7 +116,7 @@ def dispute(request: PersonRequest, item: int) -> HttpResponse:
     )
 
 
-@_act
+@act_on_item
 def submit(request: PersonRequest, item: int) -> HttpResponse:
     """Submit, and answer with the next item."""
     screenings = request.user.screenings
@@ -125,6 +125,8 @@ def submit(request: PersonRequest, item: int) -> HttpResponse:
         item=item,
         finish_reason=request.POST.get("finish_reason", ""),
         comment=request.POST.get("comment", ""),
+        progress=sent.number(request, "progress"),
+        critique=request.POST.get("critique"),
         given_at=sent.given_at(request),
         step_ms=sent.step_ms(request),
         active_ms=sent.active_ms(request),
@@ -135,7 +137,7 @@ def submit(request: PersonRequest, item: int) -> HttpResponse:
     return _show_next(request, done=done, screened=screened)
 
 
-@_act
+@act_on_item
 def skip(request: PersonRequest, item: int) -> HttpResponse:
     second_thoughts.skip(person=request.user, item=item, active_ms=sent.active_ms(request))
     return _show_next(request)
@@ -160,19 +162,19 @@ def take_back(request: PersonRequest, pk: int) -> HttpResponse:
     except (PlumblineError, ValueError) as error:
         status = getattr(error, "status", 400)
         if request.htmx:
-            return _show(request, verbs.claim(person=request.user), notice=str(error), status=status)
+            return show(request, verbs.claim(person=request.user), notice=str(error), status=status)
         messages.error(request, str(error))
         return redirect("work")
     return _show_next(request)
 
 
-@_act
+@act_on_item
 def heartbeat(request: PersonRequest, item: int) -> HttpResponse:
     verbs.heartbeat(person=request.user, item=item)
     return HttpResponse(status=204)
 
 
-@_act
+@act_on_item
 def release(request: PersonRequest, item: int) -> HttpResponse:
     """Sent by the page that is left; nobody reads the answer."""
     try:
@@ -185,13 +187,13 @@ def release(request: PersonRequest, item: int) -> HttpResponse:
 
 def _show_next(request: PersonRequest, **more: Any) -> HttpResponse:
     if request.htmx:
-        return _show(request, verbs.claim(person=request.user), **more)
+        return show(request, verbs.claim(person=request.user), **more)
     if notice := more.get("notice"):
         messages.success(request, notice)
     return redirect("label")
 
 
-def _show(
+def show(
     request: PersonRequest,
     work: Work | None,
     *,
@@ -200,7 +202,7 @@ def _show(
     done: Label | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The whole page, or for page.js the part of it that a new item replaces.
+    """The whole page, or for page.js the part of it that a new item, or a grown one, replaces.
 
     `done`: the label just submitted, which can be taken back; `screened`: a screening just ended.
     """
@@ -214,8 +216,7 @@ def _show(
     if work is None:
         context |= _why_nothing(request)
     else:
-        context["rows"] = _rows(work)
-        context["now"] = _now(work)
+        context |= {"rows": _rows(work), "now": _now(work), "how_far": HOW_FAR}
         if work.generation == SCREENING_GENERATION:
             context["screening"] = screening_of(request.user)
     template = "label/label.html#fragment" if request.htmx else "label/label.html"
@@ -227,9 +228,14 @@ def _show(
 def _show_changes(request: PersonRequest, work: Work, index: int | None) -> HttpResponse:
     """What a rating changed: the steps that look different, and the bar; or back to the page, at the step."""
     place = "" if index is None else f"#step-{index + 1}"
+    if work.grew and request.htmx:
+        return show(request, work)
     if not request.htmx:
         return redirect(reverse("label") + place)
     context = {"work": work, "rows": _rows(work, work.changed), "oob": True, **sheet(request.user)}
+    context["how_far"] = HOW_FAR
+    if work.proposed is not None:
+        context["options"] = [one for one in work.proposed.options if one.index in work.changed_options]
     response = render(request, "label/label.html#changes", context)
     response["HX-Reswap"] = "none"
     return response
@@ -237,16 +243,10 @@ def _show_changes(request: PersonRequest, work: Work, index: int | None) -> Http
 
 def _refuse(request: PersonRequest, error: PlumblineError, notice: str) -> HttpResponse:
     if request.htmx:
-        return _show(request, verbs.claim(person=request.user), notice=notice, status=error.status)
+        return show(request, verbs.claim(person=request.user), notice=notice, status=error.status)
     if notice:
         messages.error(request, notice)
     return redirect("label")
-
-
-def parts(step: str) -> dict[str, str]:
-    """A step's `text` and, apart from it, the final `answer` that the last one carries."""
-    text, header, answer = step.partition(ANSWER_HEADER)
-    return {"text": text.strip(), "answer": answer.strip()} if header else {"text": step, "answer": ""}
 
 
 def _rows(work: Work, indexes: tuple[int, ...] | None = None) -> list[dict[str, Any]]:
@@ -262,6 +262,8 @@ def _now(work: Work) -> int:
     """The step to stand at: the first that needs a rating, else the one that ended it."""
     if work.next_open is not None:
         return work.next_open
+    if work.way == Way.STEP_BY_STEP:
+        return 0
     return work.first_error if work.first_error is not None else len(work.steps) - 1
 
 

@@ -13,6 +13,8 @@ from html import escape
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
+from prm_backend.text.steps import ANSWER_HEADER
+
 from .mathml import pieces
 
 register = template.Library()
@@ -30,6 +32,13 @@ _BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![\w*])")
 _ITEM = re.compile(r"[ \t]*(?:[-*•](?![ \t]+[\d.])|(?P<number>\d{1,3})[.)])[ \t]+(?P<text>\S.*)")
 _HEADING = re.compile(r"#{1,6}[ \t]+(.+)")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*")
+
+
+@register.filter
+def parts(step: str) -> dict[str, str]:
+    """A step's `text` and, apart from it, the final `answer` that the last one carries."""
+    text, header, answer = step.partition(ANSWER_HEADER)
+    return {"text": text.strip(), "answer": answer.strip()} if header else {"text": step, "answer": ""}
 
 
 @register.filter

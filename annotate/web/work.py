@@ -17,12 +17,13 @@ from django.views.decorators.http import require_safe
 
 from annotate.loop import second_thoughts
 from annotate.loop.concerns import replies_to
-from annotate.models import StepRating
+from annotate.loop.work import followed, split
+from annotate.models import HOW_FAR, StepRating
 from annotate.models.label import LabelQuerySet
 from annotate.web.access import PersonRequest
 
 from .access import annotator_required
-from .labelling import parts
+from .prose import parts
 
 _PER_PAGE = 25
 _RATED = Q(ratings__rating__isnull=False)
@@ -48,12 +49,21 @@ def mine(request: PersonRequest) -> HttpResponse:
 def label(request: PersonRequest, pk: int) -> HttpResponse:
     """One of the person's own submitted labels as they gave it."""
     found = get_object_or_404(request.user.labels.submitted(), pk=pk)
-    given = {row.step_index: row for row in found.ratings.all() if row.source == StepRating.Source.MODEL}
+    served, others = split(found, found.ratings.all())
+    options = [row for row in others if row.source == StepRating.Source.MODEL]
+    path = {row.step_index: row for row in followed(others)} or served
+    texts = found.question.get("pre_generated_steps") or [row.text for row in path.values()]
     rows = [
-        {"number": index + 1, "rating": given.get(index), **parts(text)}
-        for index, text in enumerate(found.question.get("pre_generated_steps") or [])
+        {
+            "number": index + 1,
+            "rating": path.get(index),
+            "beside": [row for row in options if row.step_index == index and not row.chosen],
+            **parts(text),
+        }
+        for index, text in enumerate(texts)
     ]
-    return render(request, "work/label.html", {"label": found, "rows": rows})
+    far = None if found.progress is None else HOW_FAR[found.progress]
+    return render(request, "work/label.html", {"label": found, "rows": rows, "far": far})
 
 
 def _figures(labels: LabelQuerySet) -> dict[str, Any]:

@@ -175,7 +175,7 @@ function rate(button, index) {
   undone = [];
   setRating(index, after);
   const next = steps()[index + 1];
-  const ends = after === "-1" && work().dataset.goesOn !== "true";
+  const ends = after === "-1" && work().dataset.goesOn !== "true" && !step.closest(".options");
   const goesOn = next && !ends && (before === "-1" || !later(next)); // an error taken back opens what follows
   stand(goesOn ? index + 1 : index);
 }

@@ -46,6 +46,7 @@ def test_what_an_annotator_sees_has_no_room_for_scores_or_gold() -> None:
     assert fields == {
         "item", "way", "token", "lease_expires_at", "generation", "problem", "guess", "answer", "steps", "active_ms",
         "last_rated", "changed", "paused", "disputed", "asks_further", "proposed", "progress", "critique",
+            "changed_options", "grew", "reproposed", "hint",
     }  # fmt: skip
 
 
