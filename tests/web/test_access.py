@@ -15,6 +15,7 @@ FOR_EVERYBODY_SIGNED_IN = {"home", "logout", "password", "settings", "instructio
 FOR_ANNOTATORS = {"label", "label_rate", "label_flag", "label_undo", "label_submit", "label_heartbeat"}
 FOR_ANNOTATORS |= {"label_dispute", "label_skip", "label_unskip", "work_take_back", "settings_keys"}
 FOR_ANNOTATORS |= {"label_release", "screening", "work", "work_label"}
+FOR_ANNOTATORS |= {"label_proposed", "label_again", "label_further", "label_choose", "label_write"}
 
 
 def _patterns(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, str]]:
