@@ -19,15 +19,32 @@ class Words:
 
 @dataclass(frozen=True)
 class Choice:
+    """One of A to J, perhaps with the `text` it stands for."""
+
     letter: str
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class Based:
-    """A numeral in a named base; its digits, unread."""
+    """A numeral in a named base. `value` is None where a digit is none of its base's."""
 
     digits: str
     base: int
+
+    @property
+    def value(self) -> int | None:
+        try:
+            return int(self.digits, self.base)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class Time:
+    """A time of day, said with AM or PM, in minutes after midnight."""
+
+    minutes: int
 
 
 @dataclass(frozen=True)
@@ -66,9 +83,24 @@ class Expression:
     text: str
 
 
-Answer = Quantity | Words | Choice | Based | Ratio | Several | Named | Expression
+Answer = Quantity | Words | Choice | Based | Ratio | Time | Several | Named | Expression
 
-_CHOICE = re.compile(r"(?:\\text\s*)?[({]*\s*(?:\\text\s*)?[({]*\s*([A-J])\s*[)}]*\s*[.:]?\s*[)}]*")
+_CHOICE = re.compile(
+    r"(?:(?:option|choice|answer choice)\s+)?(?:\\text\s*)?[({]*\s*(?:\\text\s*)?[({]*"
+    r"\s*([A-J])\s*[)}]*\s*[.:]?\s*[)}]*",
+    re.IGNORECASE,
+)
+# "(B) 12", "B. 12": the letter, marked as one, and what it stands for.
+_CHOICE_AND_TEXT = re.compile(
+    r"(?:\\text\s*\{\s*)?(?:\(\s*([A-J])\s*\)|([A-J])(?:\s*[):]|\.(?!\d)))\s*\}?[\s:.]*"
+    r"(?P<text>(?:[\w-]|\\(?:text|frac|sqrt|pi)(?![a-zA-Z])).*)",
+    re.DOTALL,
+)
+_TIME = re.compile(
+    r"(?P<hour>1[0-2]|0?[1-9])(?:\s*:\s*(?P<minute>[0-5]\d))?\s*(?:\\text\s*\{\s*)?(?P<half>[ap])\.?\s?m\.?\s*\}?",
+    re.IGNORECASE,
+)
+_PREFIXED = re.compile(r"0(?:[xX](?P<x>[\da-fA-F]+)|[bB](?P<b>[01]+)|[oO](?P<o>[0-7]+))")
 _BASED = re.compile(
     r"([0-9A-Za-z]+(?:\.[0-9A-Za-z]+)?)\s*_\s*\{?\s*(?:\\text\s*\{)?(?:base\s*)?([1-9]\d?)\s*\}{0,2}"
 )
@@ -92,8 +124,16 @@ def read(text: str) -> Answer:
         return quantity
     if text == "\\emptyset":
         return Several("\\{", "\\}", ())
-    if match := _CHOICE.fullmatch(text):
-        return Choice(match[1])
+    if (match := _CHOICE.fullmatch(text)) and (match[1].isupper() or len(text) > 1):
+        return Choice(match[1].upper())
+    if match := _CHOICE_AND_TEXT.fullmatch(text):
+        return Choice(match[1] or match[2], match["text"])
+    if match := _TIME.fullmatch(text):
+        noon = 12 if match["half"] in "pP" else 0
+        return Time((int(match["hour"]) % 12 + noon) * 60 + int(match["minute"] or 0))
+    if match := _PREFIXED.fullmatch(text):
+        digits = next(filter(None, match.groups()))
+        return Based(digits.upper(), 16 if match["x"] else 2 if match["b"] else 8)
     if (match := _BASED.fullmatch(text)) and any(character.isdigit() for character in match[1]):
         return Based(match[1].upper(), int(match[2]))
     if _RATIO.fullmatch(text):
@@ -177,4 +217,6 @@ def is_plain(item: Answer) -> bool:
         return all(is_plain(inner) for inner in item.items)
     if isinstance(item, Named):
         return is_plain(item.value)
-    return isinstance(item, Quantity | Choice | Based | Ratio) or (isinstance(item, Words) and item.sure)
+    return isinstance(item, Quantity | Choice | Based | Ratio | Time) or (
+        isinstance(item, Words) and item.sure
+    )

@@ -61,6 +61,8 @@ _MATH_MARKS = re.compile(r"\\?\$|(?<!\\)\\[()\[\]]|[€£¥]")
 _TEXT = re.compile(
     r"\\(?:textbf|textit|textrm|textsf|textup|textnormal|mbox|mathrm|mathbf|mathsf|mathit|bf|rm|operatorname)\s*(?=\{)"
 )
+_DOTTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3}){2,}")
+_ROWS = re.compile(r"\[\s*(\[[^\[\]]*\](?:\s*,\s*\[[^\[\]]*\])*)\s*\]")
 _FUNCTIONS = "sqrt|arcsin|arccos|arctan|sin|cos|tan|sec|csc|cot|log|ln|exp"
 _SYNONYMS = [
     (re.compile(pattern), replacement)
@@ -109,4 +111,10 @@ def tidy(answer: str) -> str:
     text = _TEXT.sub(r"\\text", _SPACES.sub(" ", text))
     for pattern, replacement in _SYNONYMS:
         text = pattern.sub(replacement, text)
-    return bare_answer(text.strip().rstrip(",;:"))
+    text = bare_answer(text.strip().rstrip(",;:"))
+    if _DOTTED_THOUSANDS.fullmatch(text):
+        return text.replace(".", "")
+    if rows := _ROWS.fullmatch(text):  # [[1, 2], [3, 4]]
+        cells = (row.replace(",", "&") for row in re.findall(r"\[([^\[\]]*)\]", rows[1]))
+        return "\\begin{pmatrix}" + "\\\\".join(cells) + "\\end{pmatrix}"
+    return text

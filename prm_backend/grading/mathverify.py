@@ -18,12 +18,17 @@ from math_verify.errors import TimeoutException
 
 from prm_backend.grading.latex import tidy
 from prm_backend.grading.quantities import is_rounded, read_quantity
+from prm_backend.text.gold import Tolerance
 from prm_backend.types import GraderOpinion, Outcome
 
 NAME = "math-verify"
 # LaTeX alone: its reader for plain expressions evaluates text, and would pick a number out of words.
 _LATEX = [LatexExtractionConfig(boxed_match_priority=-1)]
 _AND = re.compile(r"\s*,?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z]))\s*")
+_OR = re.compile(r"\s*,?\s*(?:\\text\s*\{\s*or\s*\}|(?<![a-zA-Z\\])or(?![a-zA-Z]))\s*")
+_INEQUALITY = re.compile(r"[<>]|\\[lg]e(?![a-zA-Z])")
+_PLAIN_LOG = re.compile(r"\\log(?![a-zA-Z])(?!\s*_)")
+_DEGREES = "^{\\circ}"
 _MACRO_OR_TEXT = re.compile(r"\\(?:text|begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+")
 _WORD = re.compile(r"[a-zA-Z]{4,}")
 _TOWER = re.compile(r"\^\s*(?:\{[^{}]*\}|\\?\w+)\s*\^")
@@ -40,12 +45,17 @@ _POINTS = [
 logging.getLogger("math_verify").setLevel(logging.ERROR)
 
 
-def mathverify_opinion(answer: str, gold: str) -> GraderOpinion:
+def mathverify_opinion(
+    answer: str, gold: str, *, rounded: Outcome = Outcome.UNDECIDED, tolerance: Tolerance | None = None
+) -> GraderOpinion:
     """Compare two bare answers by computer algebra. What cannot be read or fails is undecided, never wrong.
 
-    May run for ever or take all memory: call it where that can be stopped. MemoryError is let through.
+    `rounded` is what a decimal beside the number it rounds is; with a `tolerance` both are computed and
+    compared as numbers. May run for ever or take all memory: call it where that can be stopped. MemoryError
+    is let through.
     """
     try:
+        answer, gold = _in_radians(tidy(answer), tidy(gold))
         expected = _parse(gold)
         if expected is None:
             return _undecided("the gold answer cannot be read")
@@ -54,12 +64,17 @@ def mathverify_opinion(answer: str, gold: str) -> GraderOpinion:
             return _undecided("the answer cannot be read")
         if max(_digits(expected), _digits(found)) > _MOST_DIGITS:
             return _undecided(f"numbers of more than {_MOST_DIGITS} digits are not computed")
+        if tolerance is not None:
+            return _within(tolerance, expected, found)
         equal = verify(
             expected, found, timeout_seconds=None, allow_set_relation_comp=True, raise_on_error=True
         )
         opinion = _checked(equal, expected, found)
-        if opinion.outcome is Outcome.WRONG and (_rounds(answer, expected) or _rounds(gold, found)):
-            return _undecided("equal up to rounding")
+        if opinion.outcome is Outcome.WRONG:
+            if _rounds(answer, expected) or _rounds(gold, found):
+                return GraderOpinion(NAME, rounded, "equal up to rounding")
+            if bool(_PLAIN_LOG.search(answer)) != bool(_PLAIN_LOG.search(gold)) and "\\ln" in answer + gold:
+                return _undecided("different if log is to base 10, which it need not be")
         return opinion
     except MemoryError:
         raise
@@ -72,8 +87,16 @@ def _undecided(reason: str) -> GraderOpinion:
 
 
 def _parse(answer: str) -> Any:
-    """The expression an answer was read as whole, or None."""
-    latex = _AND.sub(", ", tidy(answer)).replace("\n", " ")
+    """The expression a tidied answer was read as whole, or None."""
+    parts = _OR.split(answer)
+    if len(parts) > 1 and all(_INEQUALITY.search(part) for part in parts):
+        return _union([_parse(part) for part in parts])
+    if answer.count("\\pm") == 1:
+        signs = [answer.replace("\\pm", one).replace("\\mp", other) for one, other in ("+-", "-+")]
+        both = [_parse(variant) for variant in signs]
+        if all(isinstance(value, sympy.Expr) for value in both):
+            return sympy.FiniteSet(*both)
+    latex = _AND.sub(", ", answer).replace("\n", " ")
     if _WORD.search(_MACRO_OR_TEXT.sub(" ", latex)) or _TOWER.search(latex):
         return None  # words would be read as a product of letters, 9^9^9 as (9^9)^9
     latex = _IMAGINARY.sub(" i", latex)  # it takes "2i" for a variable and "2 i" for a complex number
@@ -93,9 +116,41 @@ def _parse(answer: str) -> Any:
     return read[0]
 
 
+def _union(inequalities: list[Any]) -> Any:
+    """What inequalities joined by "or" allow, as a set; None where one of them is no such thing."""
+    if not all(isinstance(part, sympy.logic.boolalg.Boolean) for part in inequalities):
+        return None
+    return sympy.Union(*(part.as_set() for part in inequalities))
+
+
+def _in_radians(answer: str, gold: str) -> tuple[str, str]:
+    """Two tidied answers; where one is in degrees and the other speaks of π, that in radians, too."""
+    for one, other in ((answer, gold), (gold, answer)):
+        if _DEGREES in one and _DEGREES not in other and "\\pi" in other:
+            answer, gold = (side.replace(_DEGREES, "\\cdot\\frac{\\pi}{180}") for side in (answer, gold))
+            break
+    return answer, gold
+
+
+def _within(tolerance: Tolerance, expected: Any, found: Any) -> GraderOpinion:
+    numbers = []
+    for side in (expected, found):
+        if not (isinstance(side, sympy.Expr) and side.is_number and side.is_real):
+            return _undecided("not two real numbers")
+        numbers.append(Fraction(str(side.evalf(30))))
+    within = tolerance.allows(found=numbers[1], expected=numbers[0])
+    return GraderOpinion(
+        NAME,
+        Outcome.CORRECT if within else Outcome.WRONG,
+        f"{'within' if within else 'not within'} {tolerance}",
+    )
+
+
 def _checked(equal: bool, expected: Any, found: Any) -> GraderOpinion:
     """math-verify's opinion, where computing both sides does not speak against it."""
     if not (isinstance(expected, sympy.Expr) and isinstance(found, sympy.Expr)):
+        if not equal and _lists_conditions(expected) != _lists_conditions(found):
+            return _undecided("conditions on one side, values on the other")
         return GraderOpinion(NAME, Outcome.CORRECT if equal else Outcome.WRONG, "by computer algebra")
     if equal and expected.is_number and found.is_number:
         # It looks at the difference alone: all small numbers (1/2004!, 1/2006!) are equal to it.
@@ -107,9 +162,16 @@ def _checked(equal: bool, expected: Any, found: Any) -> GraderOpinion:
     return _undecided("neither shown equal nor different")
 
 
+def _lists_conditions(side: Any) -> bool:
+    """Whether it lists inequalities, of which nobody knows whether all or one must hold."""
+    return isinstance(side, sympy.FiniteSet | sympy.Tuple) and any(
+        isinstance(part, sympy.logic.boolalg.Boolean) and not isinstance(part, sympy.Eq) for part in side.args
+    )
+
+
 def _rounds(decimal: str, exact: Any) -> bool:
     """Whether an answer is a decimal of three digits or more to which a number rounds (3.14 and pi)."""
-    quantity = read_quantity(tidy(decimal))
+    quantity = read_quantity(decimal)
     if quantity is None or quantity.digits is None or not isinstance(exact, sympy.Expr):
         return False
     if not (exact.is_number and exact.is_real):

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from prm_backend.types import GraderOpinion, Outcome
 
@@ -52,6 +52,15 @@ class GradingLimits:
             raise ValueError(f"memory_bytes must be at least {256 << 20}, got {self.memory_bytes}")
 
 
+class Question(NamedTuple):
+    """Two bare answers, what a rounded value is, and (as its text) the tolerance of a number, if it has one."""
+
+    answer: str
+    gold: str
+    rounded: Outcome = Outcome.UNDECIDED
+    tolerance: str | None = None
+
+
 class WorkerFailed(RuntimeError):
     """A grader process could not even start; its own words are on standard error."""
 
@@ -72,12 +81,12 @@ class _Worker:
             start_new_session=True,  # a group of its own: `stop` reaches the child, ^C at a terminal does not
         )
 
-    def ask(self, answer: str, gold: str) -> GraderOpinion:
+    def ask(self, question: Question) -> GraderOpinion:
         """The child's opinion, or why it has none. Raises WorkerFailed where there is no process to ask."""
         self.wait_until_ready()
         assert self._child is not None
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps([answer, gold]).encode() + b"\n")
+        self._process.stdin.write(json.dumps(question).encode() + b"\n")
         self._process.stdin.flush()
         try:
             reply = self._reply(self._limits.wall_seconds)
@@ -150,20 +159,20 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._closed = False
 
-    def ask_many(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[GraderOpinion, float]]:
-        """An opinion on each (answer, gold), with its milliseconds, in order; equal pairs are asked once."""
-        distinct = list(dict.fromkeys(pairs))
+    def ask_many(self, questions: Sequence[Question]) -> list[tuple[GraderOpinion, float]]:
+        """An opinion on each question, with its milliseconds, in order; equal ones are asked once."""
+        distinct = list(dict.fromkeys(questions))
         answers = dict(zip(distinct, self._threads.map(self._ask, distinct), strict=True))
-        return [answers[pair] for pair in pairs]
+        return [answers[question] for question in questions]
 
-    def _ask(self, pair: tuple[str, str]) -> tuple[GraderOpinion, float]:
+    def _ask(self, question: Question) -> tuple[GraderOpinion, float]:
         worker = self._idle.get()
         try:
             if worker is None:
                 worker = self._start()
             worker.wait_until_ready()
             started = time.monotonic()
-            return worker.ask(*pair), (time.monotonic() - started) * 1000
+            return worker.ask(question), (time.monotonic() - started) * 1000
         except (TimeoutError, BrokenPipeError, WorkerFailed) as error:
             if worker is not None:
                 self._stop(worker)

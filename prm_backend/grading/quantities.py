@@ -6,17 +6,22 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from prm_backend.grading.policy import GradingPolicy
 from prm_backend.types import Outcome
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """An exact number. `digits` counts the decimals it was written with; None for others."""
+    """An exact number. `digits` counts the decimals it was written with; None for others.
+
+    `unreduced` for a fraction whose parts share a divisor, or that is a whole number.
+    """
 
     value: Fraction
     digits: int | None = None
     percent: bool = False
     unit: str = ""
+    unreduced: bool = False
 
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:[ ]\d{3})+(?!\d)|\d+)"
@@ -28,7 +33,8 @@ _NUMBER = re.compile(
     | (?P<whole>\d+)\s*(?:\\frac\s*\{{\s*(?P<mixed_top>\d+)\s*\}}\s*\{{\s*(?P<mixed_bottom>\d+)\s*\}}
                         |(?:\s|\s*\+\s*)(?P<mixed_top2>\d+)\s*/\s*(?P<mixed_bottom2>\d+))
     | \(?(?P<top2>{_DECIMAL})\)?\s*/\s*\(?(?P<bottom2>{_DECIMAL})\)?
-    | (?P<repeat_head>{_DIGITS}?\.\d*)\\(?:overline|bar)\s*\{{?\s*(?P<repeat>\d+)\s*\}}?
+    | (?P<repeat_head>{_DIGITS}?\.\d*)(?:\\(?:overline|bar|dot)\s*\{{?\s*(?P<repeat>\d+)\s*\}}?|\((?P<repeat2>\d+)\))
+    | (?P<dots_head>{_DIGITS}?\.\d*?)(?P<repeat3>\d{{1,6}}?)(?P=repeat3){{2,}}\d{{0,5}}(?:\.\.\.|…|\\[lc]?dots)
     | (?P<base>\d{{1,6}})\s*\^\s*\{{?(?P<power>-?\d{{1,3}})\}}?
     | (?P<mantissa>{_DECIMAL})(?:{_TEN_TO}|[eE](?P<exponent>[+-]?\d{{1,3}}))?
     )""",
@@ -41,6 +47,10 @@ _POWER = r"(?:\s*\^\s*\{?\s*(?P<power>[23])\s*\}?)?"
 _UNIT = re.compile(
     r"(?P<gap>\s*)(?:\\text\s*\{(?P<macro>[^{}]*)\}|(?P<words>[a-zA-Z]+(?:[ .]+[a-zA-Z]+)*\.?)"
     rf"|(?P<degree>\^\{{\\circ\}}\s*[CF]?)){_POWER}\s*"
+)
+_RATE = re.compile(r"\s*[a-zA-Z]{1,12}\s*(?:/|\s(?:per|an?)\s)\s*[a-zA-Z]{1,12}\.?\s*")
+_COMPOUND = re.compile(
+    r"(?P<much>\d[\d,.]*\s*[a-zA-Z]+\.?)\s*(?:,|and|,\s*and)?\s*(?P<more>\d[\d,.]*\s*[a-zA-Z]+\.?)"
 )
 _LONGEST_UNIT_WORDS = 6
 _NO_UNITS = {"and", "less", "minus", "more", "or", "over", "plus", "than", "times", "to"}
@@ -74,13 +84,36 @@ def read_quantity(text: str) -> Quantity | None:
         value, digits = _value(match)
     except ZeroDivisionError:
         return None
+    unreduced = _is_unreduced(match, value)
     rest = text[match.end() :]
     if not rest.strip():
-        return Quantity(value, digits)
+        return Quantity(value, digits, unreduced=unreduced)
     if _PERCENT.fullmatch(rest):
-        return Quantity(value, digits, percent=True)
+        return Quantity(value, digits, percent=True, unreduced=unreduced)
     unit = _unit(rest)
-    return None if unit is None else Quantity(value, digits, unit=unit)
+    if unit is None:
+        return _compound(text)
+    return Quantity(value, digits, unit=unit, unreduced=unreduced)
+
+
+def _compound(text: str) -> Quantity | None:
+    """Two known units of one dimension (5 feet 6 inches), in the first of them."""
+    match = _COMPOUND.fullmatch(text)
+    much, more = (read_quantity(match[name]) if match else None for name in ("much", "more"))
+    if much is None or more is None:
+        return None
+    sizes = _size(much.unit), _size(more.unit)
+    if sizes[0] is None or sizes[1] is None or sizes[0][0] != sizes[1][0] or sizes[1][1] >= sizes[0][1]:
+        return None
+    return Quantity(much.value + more.value * sizes[1][1] / sizes[0][1], unit=much.unit)
+
+
+def _is_unreduced(match: re.Match[str], value: Fraction) -> bool:
+    for name in ("bottom", "bottom2", "mixed_bottom", "mixed_bottom2"):
+        if match[name] is not None:
+            written = re.sub(r"[\s,]", "", match[name])
+            return not written.lstrip("-").isdigit() or abs(int(written)) != value.denominator
+    return False
 
 
 def _value(match: re.Match[str]) -> tuple[Fraction, int | None]:
@@ -96,10 +129,11 @@ def _value(match: re.Match[str]) -> tuple[Fraction, int | None]:
     for top, bottom in (("mixed_top", "mixed_bottom"), ("mixed_top2", "mixed_bottom2")):
         if top in found:
             return sign * (number("whole") + number(top) / number(bottom)), None
-    if "repeat" in found:
-        decimals = len(found["repeat_head"].partition(".")[2])
-        nines = Fraction(int(found["repeat"]), (10 ** len(found["repeat"]) - 1) * 10**decimals)
-        return sign * (number("repeat_head") + nines), None
+    for head, repeat in (("repeat_head", "repeat"), ("repeat_head", "repeat2"), ("dots_head", "repeat3")):
+        if repeat in found:
+            decimals = len(found[head].partition(".")[2])
+            nines = Fraction(int(found[repeat]), (10 ** len(found[repeat]) - 1) * 10**decimals)
+            return sign * (number(head) + nines), None
     if "base" in found:
         return sign * number("base") ** int(found["power"]), None
     tens = int(found.get("tens") or found.get("exponent") or 0)
@@ -111,6 +145,8 @@ def _value(match: re.Match[str]) -> tuple[Fraction, int | None]:
 
 def _unit(text: str) -> str | None:
     """The canonical name of a unit ("cm^2", "dollar", or its own words); None where the text is no unit."""
+    if _RATE.fullmatch(text):
+        return re.sub(r"\s*(?:/|\s(?:per|an?)\s)\s*", "/", text.strip().rstrip(".")).lower()
     match = _UNIT.fullmatch(text)
     if match is None:
         return None
@@ -137,23 +173,45 @@ def _unit(text: str) -> str | None:
     return f"{known}^{power}" if power else known
 
 
-def compare_quantities(answer: Quantity, gold: Quantity) -> tuple[Outcome, str]:
-    """Compare two numbers exactly. A rounded value, a percent beside a share, unknown units are undecided."""
+def compare_quantities(answer: Quantity, gold: Quantity, policy: GradingPolicy) -> tuple[Outcome, str]:
+    """Compare two numbers exactly; what is equal but for a case of the policy is what that says."""
     a, g = answer.value, gold.value
     if answer.unit != gold.unit and answer.unit and gold.unit:
-        return _compare_units(answer, gold)
+        return _compare_units(answer, gold, policy)
     if a == g:
-        return Outcome.CORRECT, "equal as numbers"
+        return _differently_written(answer, gold, policy)
     if answer.percent != gold.percent:
         share, other = (a, g) if answer.percent else (g, a)
         if share / 100 == other:
-            return Outcome.UNDECIDED, "a percentage on one side, the share it stands for on the other"
+            return policy.percent_as_share, "a percentage on one side, the share it stands for on the other"
     if bool(answer.unit) != bool(gold.unit) and _maybe_converted(answer, gold):
-        return Outcome.UNDECIDED, f"equal if {answer.unit or gold.unit} was not the unit asked for"
+        return policy.unit_guessed, f"equal if {answer.unit or gold.unit} was not the unit asked for"
     for rounded, exact in ((answer, gold), (gold, answer)):
         if rounded.digits is not None and is_rounded(rounded, exact.value):
-            return Outcome.UNDECIDED, "equal up to rounding"
+            return policy.rounded, "equal up to rounding"
     return Outcome.WRONG, "other numbers"
+
+
+def _differently_written(answer: Quantity, gold: Quantity, policy: GradingPolicy) -> tuple[Outcome, str]:
+    """Two equal numbers: the least that the policy says of how they are written."""
+    cases = [
+        (policy.unreduced, "an unreduced fraction", answer.unreduced and not gold.unreduced),
+        (policy.percent_dropped, "percent on one side only", answer.percent != gold.percent),
+        (policy.unit_dropped, "a unit on one side only", answer.unit != gold.unit),
+    ]
+    for outcome in (Outcome.WRONG, Outcome.UNDECIDED):
+        for said, reason, applies in cases:
+            if applies and said is outcome:
+                return outcome, f"equal as numbers, but {reason}"
+    return Outcome.CORRECT, "equal as numbers"
+
+
+def converted(quantity: Quantity, unit: str) -> Fraction | None:
+    """The quantity's value in another unit; None where the two do not convert."""
+    sizes = _size(quantity.unit), _size(unit)
+    if sizes[0] is None or sizes[1] is None or sizes[0][0] != sizes[1][0]:
+        return None
+    return quantity.value * sizes[0][1] / sizes[1][1]
 
 
 def is_rounded(rounded: Quantity, exact: Fraction) -> bool:
@@ -164,14 +222,14 @@ def is_rounded(rounded: Quantity, exact: Fraction) -> bool:
     return significant and abs(rounded.value - exact) * scale * 2 <= 1
 
 
-def _compare_units(answer: Quantity, gold: Quantity) -> tuple[Outcome, str]:
+def _compare_units(answer: Quantity, gold: Quantity, policy: GradingPolicy) -> tuple[Outcome, str]:
     sizes = [_size(side.unit) for side in (answer, gold)]
     if sizes[0] is None or sizes[1] is None:
         outcome = Outcome.UNDECIDED if answer.value == gold.value else Outcome.WRONG
         return outcome, f"{answer.unit} may not be {gold.unit}"
     (a_dimension, a_size), (g_dimension, g_size) = sizes[0], sizes[1]
     equal = a_dimension == g_dimension and answer.value * a_size == gold.value * g_size
-    return (Outcome.CORRECT if equal else Outcome.WRONG), f"in {answer.unit} and in {gold.unit}"
+    return (policy.unit_converted if equal else Outcome.WRONG), f"in {answer.unit} and in {gold.unit}"
 
 
 def _maybe_converted(answer: Quantity, gold: Quantity) -> bool:

@@ -13,7 +13,9 @@ import sys
 from typing import TextIO
 
 from prm_backend.grading.mathverify import mathverify_opinion
-from prm_backend.grading.pool import OUT_OF_MEMORY
+from prm_backend.grading.pool import OUT_OF_MEMORY, Question
+from prm_backend.text.gold import Tolerance
+from prm_backend.types import Outcome
 
 
 def main(cpu_seconds: int, memory_bytes: int) -> None:
@@ -33,16 +35,21 @@ def main(cpu_seconds: int, memory_bytes: int) -> None:
 
 
 def _serve(replies: TextIO, cpu_seconds: int, memory_bytes: int) -> None:
-    """Answer each line `[answer, gold]` with `[outcome, reason]`, until there are no more."""
+    """Answer each line, a Question, with `[outcome, reason]`, until there are no more."""
     _limit(resource.RLIMIT_AS, memory_bytes)
     _limit(resource.RLIMIT_CORE, 0)
     for line in sys.stdin:
-        answer, gold = json.loads(line)
+        answer, gold, rounded, tolerance = Question(*json.loads(line))
         spent = resource.getrusage(resource.RUSAGE_SELF)
         # Should the parent be gone, this ends even a comparison that never does.
         _limit(resource.RLIMIT_CPU, int(spent.ru_utime + spent.ru_stime) + cpu_seconds)
         try:
-            opinion = mathverify_opinion(answer, gold)
+            opinion = mathverify_opinion(
+                answer,
+                gold,
+                rounded=Outcome(rounded),
+                tolerance=None if tolerance is None else Tolerance.parse(tolerance),
+            )
         except MemoryError:
             os._exit(OUT_OF_MEMORY)  # a heap that ran full once is not trusted again
         print(json.dumps([opinion.outcome, opinion.reason]), file=replies)

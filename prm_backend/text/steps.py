@@ -110,6 +110,11 @@ _PHRASE_AFTER = re.compile(
     r"(?P<math>\$[^$\n]+\$|\\\([^\n]+?\\\))\s+is\s+(?:the|our)\s+(?:final\s+)?(?:answer|solution)",
     re.IGNORECASE,
 )
+# "The correct option is (B)", "so option B is correct".
+_CHOICE_PHRASE = re.compile(
+    r"\b(?i:(?:correct|right|best|final)\s+(?:option|choice)\s+(?:is|:))\s*[*_$]*\(?([A-J])\b"
+    r"|\b(?i:option|choice|answer)\s+[*_$]*\(?([A-J])\)?[*_$]*\s+(?i:is\s+(?:the\s+)?(?:correct|right|best|answer))\b"
+)
 _MATH_FIRST = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_<])")
 _REASON = re.compile(r",?\s+(?:because|since|so|as|which|where|when|for|by|if)\s", re.IGNORECASE)
@@ -242,4 +247,7 @@ def _by_phrase(text: str) -> str | None:
         if len(stated.split()) <= _LONGEST_ANSWER_IN_WORDS:
             return stated
     after = list(_PHRASE_AFTER.finditer(text))
-    return after[-1]["math"] if after else None
+    if after:
+        return after[-1]["math"]
+    choices = list(_CHOICE_PHRASE.finditer(text))
+    return choices[-1][1] or choices[-1][2] if choices else None

@@ -122,7 +122,7 @@ def test_a_child_that_runs_out_of_memory_says_so_and_the_next_takes_its_place():
         "from prm_backend.grading import worker\n"
         "serve = worker._serve\n"
         "def serve_greedily(*arguments):\n"
-        "    worker.mathverify_opinion = lambda answer, gold: bytearray(600 << 20)\n"
+        "    worker.mathverify_opinion = lambda answer, gold, **rest: bytearray(600 << 20)\n"
         "    serve(*arguments)\n"
         "worker._serve = serve_greedily\n"
         "worker.main(cpu_seconds=60, memory_bytes=512 << 20)\n"
