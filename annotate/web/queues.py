@@ -24,8 +24,10 @@ from .acts import act
 _ARMS = {arm.value: arm.value.replace("_", " ") for arm in Arm} | {"": "put here by hand"}
 
 
-def _share(label: str, help_text: str = "") -> forms.FloatField:
-    return forms.FloatField(label=label, help_text=help_text, min_value=0, max_value=1, step_size=0.05)
+def _share(label: str, initial: float, help_text: str = "") -> forms.FloatField:
+    return forms.FloatField(
+        label=label, initial=initial, help_text=help_text, min_value=0, max_value=1, step_size=0.05
+    )
 
 
 class QueueForm(forms.ModelForm):
@@ -37,8 +39,8 @@ class QueueForm(forms.ModelForm):
         initial=4,
     )
     overlap = forms.IntegerField(label="People for each solution", min_value=1, max_value=100, initial=1)
-    overlap_share = _share("Share of solutions for that many people", "The rest is rated by one person.")
-    blind_share = _share("Share of labels without a hint")
+    overlap_share = _share("Share of solutions for that many people", 1, "The rest is rated by one person.")
+    blind_share = _share("Share of labels without a hint", 0.2)
 
     class Meta:
         model = Queue

@@ -85,7 +85,12 @@ FORM = {
 
 
 def test_a_manager_makes_a_queue_and_changes_it(as_manager: Client) -> None:
-    assert "Make it" in as_manager.get("/queues/add/").content.decode()
+    empty = as_manager.get("/queues/add/").content.decode()
+    assert "Make it" in empty
+    assert re.findall(r'name="(\w+_share)" value="([\d.]+)"', empty) == [
+        ("overlap_share", "1"),
+        ("blind_share", "0.2"),
+    ]
     assert as_manager.post("/queues/add/", FORM | {"asks_further": "on"})["Location"] == "/queues/"
     queue = Queue.objects.get()
     assert (queue.way, queue.asks_further, queue.options, queue.overlap) == ("first_error", True, 3, 2)
