@@ -40,6 +40,9 @@ class PersonFactory(DjangoModelFactory[models.Person]):
 
 
 class AnnotatorFactory(PersonFactory):
+    """Somebody who labels, past the practice."""
+
+    practised_at = factory.LazyFunction(timezone.now)
     username = factory.Sequence(lambda n: f"annotator{n}")
     roles = _joining(models.ANNOTATOR)
 

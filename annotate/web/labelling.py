@@ -41,6 +41,8 @@ from .prose import parts
 @require_GET
 def label(request: PersonRequest) -> HttpResponse:
     """The person's work: claimed by looking at it, which gives the same item as long as it is theirs."""
+    if request.user.practised_at is None and not request.htmx and not request.user.labels.exists():
+        return redirect("practice")
     return show(request, verbs.claim(person=request.user))
 
 

@@ -103,7 +103,7 @@ const KEPT = ["rate", "flag", "submit", "stop", "dispute"];
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (!form.closest("#work")) return;
+  if (!form.closest("#work") || "plain" in form.dataset) return;
   event.preventDefault();
   if (form.id === "undo") return undo();
   const kept = KEPT.some((id) => form.id === id || form.closest(`#${id}`));

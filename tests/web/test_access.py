@@ -13,7 +13,15 @@ from tests.factories import PRMVersionFactory, QueueFactory
 FOR_EVERYBODY = {"login", "healthz"}
 FOR_EVERYBODY_SIGNED_IN = {"home", "logout", "password", "settings", "instructions", "instructions_version"}
 FOR_ANNOTATORS = {"label", "label_rate", "label_flag", "label_undo", "label_submit", "label_heartbeat"}
-FOR_ANNOTATORS |= {"label_dispute", "label_skip", "label_unskip", "work_take_back", "settings_keys"}
+FOR_ANNOTATORS |= {
+    "label_dispute",
+    "label_skip",
+    "label_unskip",
+    "work_take_back",
+    "settings_keys",
+    "practice",
+}
+FOR_ANNOTATORS |= {"practice_rate", "practice_done"}
 FOR_ANNOTATORS |= {"label_release", "screening", "work", "work_label"}
 FOR_ANNOTATORS |= {"label_proposed", "label_again", "label_further", "label_choose", "label_write"}
 
