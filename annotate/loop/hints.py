@@ -66,37 +66,35 @@ def effects() -> tuple[Side, Side] | None:
     """What labels say with a hint and without one; None before any was made in a queue with hints. Four queries."""
     labels = Label.objects.submitted().filter(hinted__isnull=False, finish_reason__in=_TOLD)
     told = labels.with_first_error().order_by().values("hinted")
-    by_side = {
-        row.pop("hinted"): row
-        for row in told.annotate(
-            labels=Count("pk"),
-            milliseconds=Median("total_time"),
-            with_error=Count("pk", filter=Q(first_error__gte=0)),
-            as_guessed=Count("pk", filter=Q(first_error=F("hint"))),
-            gold=Count("pk", filter=Q(agrees_with_gold__isnull=False)),
-            gold_agreed=Count("pk", filter=Q(agrees_with_gold=True)),
-        )
-    }
-    if not by_side:
-        return None
-    rated = StepRating.objects.filter(label__in=labels, option=0, rating__isnull=False).order_by()
-    for row in rated.values("label__hinted").annotate(
-        steps=Count("pk"), bad=Count("pk", filter=Q(rating=Rating.BAD))
+    sides: dict[bool, dict[str, Any]] = {True: {}, False: {}}
+    for row in told.annotate(
+        labels=Count("pk"),
+        milliseconds=Median("total_time"),
+        with_error=Count("pk", filter=Q(first_error__gte=0)),
+        as_guessed=Count("pk", filter=Q(first_error=F("hint"))),
+        gold=Count("pk", filter=Q(agrees_with_gold__isnull=False)),
+        gold_agreed=Count("pk", filter=Q(agrees_with_gold=True)),
     ):
-        by_side[row.pop("label__hinted")] |= row
+        side: dict[str, Any] = {**row}
+        sides[side.pop("hinted")] |= side
+    rated = StepRating.objects.filter(label__in=labels, option=0, rating__isnull=False).order_by()
+    bad = Count("pk", filter=Q(rating=Rating.BAD))
+    for counted in rated.values("label__hinted").annotate(steps=Count("pk"), bad=bad):
+        side = {**counted}
+        sides[side.pop("label__hinted")] |= side
     for hinted, agreed in _pairs(labels).items():
-        by_side[hinted] |= agreed
-    return Side(**by_side.get(True, {})), Side(**by_side.get(False, {}))
+        sides[hinted] |= agreed
+    return (Side(**sides[True]), Side(**sides[False])) if any(sides.values()) else None
 
 
 def _pairs(labels: LabelQuerySet) -> dict[bool, dict[str, int]]:
     latest = labels.teaching().filter(solution__isnull=False).with_first_error().order_by("-submitted_at")
-    groups: dict[tuple[int, bool], list[int]] = defaultdict(list)
-    for solution, hinted, first_error in latest.values_list("solution", "hinted", "first_error")[:_LATEST]:
-        groups[solution, hinted].append(first_error)
+    groups: dict[tuple[int | None, bool | None], list[int]] = defaultdict(list)
+    for label in latest.only("solution", "hinted")[:_LATEST]:
+        groups[label.solution_id, label.hinted].append(label.first_error)
     found: dict[bool, dict[str, int]] = {}
     for (_, hinted), first_errors in groups.items():
-        side = found.setdefault(hinted, {"pairs": 0, "same": 0})
+        side = found.setdefault(bool(hinted), {"pairs": 0, "same": 0})
         for one, other in combinations(first_errors, 2):
             side["pairs"] += 1
             side["same"] += one == other
