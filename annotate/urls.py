@@ -81,6 +81,7 @@ urlpatterns = [
     path("queues/<int:pk>/problems/", queues.put_problems, name="queue_put_problems"),
     path("queues/<int:pk>/pause/", queues.pause, name="queue_pause"),
     path("queues/<int:pk>/resume/", queues.resume, name="queue_resume"),
+    path("queues/items/<int:pk>/reassign/", queues.reassign_item, name="item_reassign"),
     path("labels.jsonl", queues.export, name="export"),
     path("quality/", quality.quality, name="quality"),
     path("quality/agreement/", agreement.agreement, name="agreement"),

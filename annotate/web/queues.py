@@ -14,8 +14,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.loop import queues as verbs
+from annotate.loop.reassign import reassign
 from annotate.loop.snapshot import label_lines
-from annotate.models import Label, Problem, Queue, QueueItem
+from annotate.models import ANNOTATOR, Label, Person, Problem, Queue, QueueItem
 from prm_backend.types import Arm
 
 from .access import PersonRequest, manager_required
@@ -74,6 +75,7 @@ def queues(request: PersonRequest) -> HttpResponse:
         "held": held.order_by("lease_expires_at")[:200],
         "n_labels": Label.objects.submitted().count(),
         "untouched": Problem.objects.untouched().filter(queue_items__isnull=True).count(),
+        "annotators": Person.objects.filter(groups__name=ANNOTATOR, is_active=True).order_by("username"),
         "now": timezone.now(),
     }
     return render(request, "queues/queues.html", context)
@@ -145,6 +147,22 @@ def put_problems(request: PersonRequest, pk: int) -> HttpResponse:
     def do() -> str:
         put = verbs.put_problems(queue=queue, problems=form.cleaned_data["problems"])
         return f"{put} untouched problem{'' if put == 1 else 's'} put into the queue {queue}."
+
+    return act(request, do, back_to="queues")
+
+
+@manager_required
+@require_POST
+def reassign_item(request: PersonRequest, pk: int) -> HttpResponse:
+    """Take an item back for everybody, or give it to the person who is named."""
+    name = request.POST.get("to", "")
+    to = get_object_or_404(Person, username=name) if name else None
+
+    def do() -> str:
+        reassign(item=pk, to=to)
+        if to is None:
+            return "The solution is free again; what was rated stays as a draft."
+        return f"The solution waits for {to}; what was rated stays as a draft."
 
     return act(request, do, back_to="queues")
 

@@ -18,8 +18,9 @@ from django.utils import timezone
 
 from annotate.errors import AlreadySubmitted, LeaseLost
 from annotate.loop.label import claim, rate, release, submit
-from annotate.models import Label, Person, QueueItem, StepRating
-from tests.factories import AnnotatorFactory, QueueItemFactory
+from annotate.loop.overlap import spread
+from annotate.models import Label, Person, QualityPolicy, QueueItem, StepRating
+from tests.factories import AnnotatorFactory, GoldFactory, QueueFactory, QueueItemFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,6 +50,32 @@ def people(n: int) -> list[Person]:
 def leased_once() -> bool:
     held = QueueItem.objects.leased().values("leased_by").annotate(n=Count("pk"))
     return all(row["n"] == 1 for row in held)
+
+
+def in_no_more_hands_than(overlap: int) -> bool:
+    held = QueueItem.objects.leased().values("solution").annotate(n=Count("pk"))
+    return all(row["n"] <= overlap for row in held)
+
+
+def test_two_people_at_once_get_two_copies_and_a_third_waits() -> None:
+    queue = QueueFactory.create(overlap=2)
+    QueueItemFactory.create(queue=queue)
+    spread(queue=queue)
+    works = at_once(*(lambda p=person: claim(person=p) for person in people(PEOPLE)))
+    got = [work.item for work in works if work is not None]
+    assert len(got) == len(set(got)) == 2
+    assert Label.objects.values("annotator").distinct().count() == 2
+
+
+def test_two_tabs_of_one_person_are_given_one_gold_item() -> None:
+    QualityPolicy(gold_every=1).save()
+    QueueItemFactory.create()
+    GoldFactory.create_batch(3)
+    ada = AnnotatorFactory.create()
+    works = at_once(*(lambda: claim(person=ada) for _ in range(PEOPLE)))
+    assert len({work.item for work in works}) == 1
+    assert Label.objects.get().gold is not None
+    assert QueueItem.objects.filter(gold__isnull=False).count() == 1
 
 
 def test_eight_people_claiming_at_once_get_eight_items() -> None:
@@ -123,9 +150,12 @@ def test_a_double_submit_makes_one_label() -> None:
     assert Label.objects.count() == StepRating.objects.count() == 1
 
 
-def test_a_busy_day_loses_and_doubles_nothing() -> None:
-    """Eight people label twenty items, with tabs left, leases run out and work given back on the way."""
-    QueueItemFactory.create_batch(ITEMS, solution__steps=["first", "second"])
+@pytest.mark.parametrize("overlap", [1, 2])
+def test_a_busy_day_loses_and_doubles_nothing(overlap: int) -> None:
+    """Eight people label twenty solutions, with tabs left, leases run out and work given back on the way."""
+    queue = QueueFactory.create(overlap=overlap)
+    QueueItemFactory.create_batch(ITEMS, queue=queue, solution__steps=["first", "second"])
+    spread(queue=queue)
     stop = time.monotonic() + 60
 
     def labels(person: Person, dice: random.Random) -> list[int]:
@@ -133,6 +163,7 @@ def test_a_busy_day_loses_and_doubles_nothing() -> None:
         while time.monotonic() < stop:
             work = claim(person=person)
             assert leased_once()
+            assert in_no_more_hands_than(overlap)
             if work is None:
                 if not QueueItem.objects.open().exists():
                     break
@@ -160,7 +191,9 @@ def test_a_busy_day_loses_and_doubles_nothing() -> None:
     assert set(told.values()) == {1}
     assert set(told) == set(QueueItem.objects.values_list("pk", flat=True))
     finished = Label.objects.submitted()
-    assert finished.count() == ITEMS
+    assert finished.count() == ITEMS * overlap
+    by_solution = finished.values("solution").annotate(n=Count("annotator", distinct=True))
+    assert {row["n"] for row in by_solution} == {overlap}
     assert set(finished.annotate(n=Count("ratings")).values_list("n", flat=True)) == {2}
     assert not QueueItem.objects.filter(done_at=None).exists()
     assert not finished.exclude(queue_item__done_at__gte=F("created_at")).exists()

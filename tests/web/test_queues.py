@@ -12,7 +12,13 @@ from django.utils import timezone
 from annotate.loop import label as verbs
 from annotate.models import Person, Queue
 from prm_backend.types import Arm
-from tests.factories import GradedSolutionFactory, ProblemFactory, QueueFactory, QueueItemFactory
+from tests.factories import (
+    AnnotatorFactory,
+    GradedSolutionFactory,
+    ProblemFactory,
+    QueueFactory,
+    QueueItemFactory,
+)
 
 
 def test_items_are_counted_by_the_arm_that_chose_them(as_manager: Client, annotator: Person) -> None:
@@ -130,3 +136,21 @@ def test_problems_are_put_into_a_step_by_step_queue(as_manager: Client) -> None:
     assert queue.items.count() == 2
     response = as_manager.post(f"/queues/{queue.pk}/problems/", {"problems": "many"}, follow=True)
     assert "Enter a whole number" in response.content.decode()
+
+
+def test_a_manager_reassigns_what_somebody_holds(
+    as_manager: Client, as_annotator: Client, annotator: Person
+) -> None:
+    ben = AnnotatorFactory.create(username="ben")
+    item = QueueItemFactory.create()
+    verbs.claim(person=annotator)
+    path = f"/queues/items/{item.pk}/reassign/"
+    assert path in as_manager.get("/queues/").content.decode()
+    assert as_annotator.post(path, {"to": "ben"}).status_code == 403
+    as_manager.post(path, {"to": "ben"})
+    item.refresh_from_db()
+    assert item.is_held_by(ben)
+    as_manager.post(path, {"to": ""})
+    item.refresh_from_db()
+    assert item.leased_by is None
+    assert as_manager.post(path, {"to": "nobody"}).status_code == 404
