@@ -27,10 +27,10 @@ from annotate.loop import retrain as retrain_stage
 from annotate.loop import score as score_stage
 from annotate.loop import snapshot as snapshot_stage
 from annotate.loop.checkpoints import fetch
-from annotate.loop.jobs import working
+from annotate.loop.jobs import Work, working
 from annotate.models import PRMVersion, RoundProblem, Snapshot, Solution
 from prm_backend import runtime
-from prm_backend.types import StepScorer
+from prm_backend.types import ProgressCallback, StepScorer
 
 GENERATE_BATCH = 8  # problems, each with all its samples
 GRADE_BATCH = 200  # solutions
@@ -55,7 +55,7 @@ def generate(job_id: int) -> None:
         if work and places:
             ours = [place for place in places if place.round_id == places[0].round_id]
             generator = runtime.generator(ours[0].round.generator)
-            generate_stage.generate(places=ours, generator=generator, progress=work.progress)
+            generate_stage.generate(places=ours, generator=generator, progress=_between(work))
     waiting.call("grade", "generate")
 
 
@@ -72,7 +72,7 @@ def grade(job_id: int) -> None:
 def bootstrap(job_id: int) -> None:
     with working(job_id) as work:
         if work and bootstrap_stage.bootstrap_state().due:
-            version = bootstrap_stage.bootstrap(trainer=runtime.train, progress=work.progress)
+            version = bootstrap_stage.bootstrap(trainer=runtime.train, progress=_between(work))
             work.message = f"{version} is trained"
     waiting.call("promote")
 
@@ -87,7 +87,7 @@ def score(job_id: int) -> None:
                 solutions=list(solutions.prefetch_related("steps")[:SCORE_BATCH]),
                 prm=prm,
                 scorer=_scorer(prm),
-                progress=work.progress,
+                progress=_between(work),
             )
     waiting.call("score", "enqueue")
 
@@ -131,7 +131,7 @@ def retrain(job_id: int) -> None:
                 snapshot=Snapshot.objects.get(pk=work.job.payload["snapshot"]),
                 trainer=runtime.train,
                 serving=(prm, _scorer(prm)) if prm else None,
-                progress=work.progress,
+                progress=_between(work),
             )
             work.message = f"{candidate} is trained" if candidate else "nothing new since the last training"
     waiting.call("promote")
@@ -149,14 +149,8 @@ def promote(job_id: int) -> None:
 
 @shared_task
 def propose(job_id: int) -> None:
-    """A person waits for this one."""
-    with working(job_id) as work:
-        if work:
-            propose_stage.propose(
-                label=work.job.payload["label"],
-                generator=runtime.generator(settings.MODEL),
-                progress=work.progress,
-            )
+    """A person waits for this one; where the worker is at longer work, that does it between two of its steps."""
+    propose_stage.serve(job_id, runtime.generator)
 
 
 @shared_task(expires=30)  # the next one is on its way by then
@@ -169,6 +163,10 @@ def sweep() -> None:
 def retrain_if_due() -> None:
     """By schedule: on whatever labels there are. Where nothing is new, the snapshot stage finds that out."""
     retrain_stage.request_retrain()
+
+
+def _between(work: Work) -> ProgressCallback:
+    return propose_stage.people_first(work.progress, runtime.generator)
 
 
 def _scorer(prm: PRMVersion) -> StepScorer:

@@ -16,6 +16,7 @@ from rest_framework.viewsets import ViewSet
 
 from annotate.api.access import IsAnnotator, caller
 from annotate.api.bodies import Body
+from annotate.loop import grow
 from annotate.loop import label as verbs
 from annotate.loop.work import Work
 from annotate.models import Label, Way
@@ -33,6 +34,28 @@ class WorkStepSerializer(serializers.Serializer[Any]):
     after_error = serializers.BooleanField(help_text="An earlier step is rated -1.")
 
 
+class OptionSerializer(serializers.Serializer[Any]):
+    index = serializers.IntegerField(help_text="Names it as `step_index` in `rate` and `flag`.")
+    text = serializers.CharField()
+    rating = serializers.IntegerField(allow_null=True)
+    unsure = serializers.BooleanField()
+
+
+class WaitingSerializer(serializers.Serializer[Any]):
+    state = serializers.CharField(help_text='"queued", "running", "failed" or "no worker".')
+    message = serializers.CharField()
+    done = serializers.IntegerField()
+    total = serializers.IntegerField()
+
+
+class ProposedSerializer(serializers.Serializer[Any]):
+    step_index = serializers.IntegerField(help_text="The step that the options are for.")
+    options = OptionSerializer(many=True)
+    waiting = WaitingSerializer(
+        allow_null=True, help_text="Where there are no options yet: ask `next` again."
+    )
+
+
 class WorkSerializer(serializers.Serializer[Work]):
     item = serializers.IntegerField(help_text="Names the item in every other call.")
     way = serializers.ChoiceField(Way.choices, help_text="Whether rating ends at the first error.")
@@ -46,6 +69,14 @@ class WorkSerializer(serializers.Serializer[Work]):
         help_text="The model's guess of the first error, -1 for none; null where none is given.",
     )
     steps = WorkStepSerializer(many=True)
+    proposed = ProposedSerializer(
+        allow_null=True, help_text="Next steps of the model to rate: at the first error, or step by step."
+    )
+    asks_further = serializers.BooleanField(
+        help_text="At the first error `submit` wants progress and critique."
+    )
+    progress = serializers.IntegerField(allow_null=True, help_text="How far it got before its error, 0 to 3.")
+    critique = serializers.CharField()
     active_ms = serializers.IntegerField()
     next_open = serializers.IntegerField(allow_null=True, help_text="Index of the step to rate next.")
     finish = serializers.ChoiceField(
@@ -101,9 +132,25 @@ class SubmitBody(Timed):
     comment = serializers.CharField(
         max_length=10_000, allow_blank=True, default="", help_text="Why; needed for give_up and bad_problem."
     )
+    progress = serializers.IntegerField(
+        min_value=0, max_value=3, allow_null=True, default=None, help_text="How far it got before its error."
+    )
+    critique = serializers.CharField(
+        max_length=10_000, allow_null=True, allow_blank=True, default=None, help_text="What is wrong there."
+    )
     claim_next = serializers.BooleanField(
         default=False, help_text="Also lease the next item and answer with it."
     )
+
+
+class ChooseBody(Timed):
+    step_index = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
+    option = serializers.IntegerField(min_value=0, max_value=8, help_text="The option's `index`.")
+
+
+class WriteBody(Timed):
+    step_index = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
+    text = serializers.CharField(max_length=grow.LONGEST_STEP, help_text="One step, on one line.")
 
 
 class ReleaseBody(Body):
@@ -148,6 +195,24 @@ class Queue(ViewSet):
     def undo(self, request: Request, item: int) -> Response:
         """Take back the rating you gave last."""
         return _shown(verbs.undo(person=caller(request), item=item, **Timed.read(request)))
+
+    @extend_schema(request=ChooseBody, responses=WorkSerializer)
+    @action(detail=True, methods=["post"])
+    def choose(self, request: Request, item: int) -> Response:
+        """Step by step: go on with an option that is rated great, once all are rated."""
+        return _shown(grow.choose(person=caller(request), item=item, **ChooseBody.read(request)))
+
+    @extend_schema(request=WriteBody, responses=WorkSerializer)
+    @action(detail=True, methods=["post"])
+    def write(self, request: Request, item: int) -> Response:
+        """Step by step: go on with a step of your own, where no option is great."""
+        return _shown(grow.write_step(person=caller(request), item=item, **WriteBody.read(request)))
+
+    @extend_schema(request=None, responses=WorkSerializer)
+    @action(detail=True, methods=["post"])
+    def again(self, request: Request, item: int) -> Response:
+        """Ask the model once more for next steps, after it failed."""
+        return _shown(grow.propose_again(person=caller(request), item=item))
 
     @extend_schema(request=SubmitBody, responses=SubmitAnswerSerializer)
     @action(detail=True, methods=["post"])

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import time
+from collections.abc import Callable
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from annotate.errors import PlumblineError
-from annotate.loop.jobs import enqueue_job
+from annotate.loop.jobs import enqueue_job, working
 from annotate.loop.progress import workers_state
 from annotate.loop.work import Waiting, followed, open_options, split
 from annotate.models import Job, JobStatus, Label, StepRating, Way
 from prm_backend.generators import default_prompt_template
 from prm_backend.text.steps import text_hash
-from prm_backend.types import Generator, ProgressCallback, Sampling, silent
+from prm_backend.types import Generator, Progress, ProgressCallback, Sampling, silent
 
 KIND = "propose"
+_LOOK_SECONDS = 0.5
 
 
 class NothingProposed(PlumblineError):
@@ -40,6 +43,33 @@ def ask(label: Label, step_index: int, *, again: bool = False) -> Waiting:
         return Waiting("running", job.message, job.done, job.total)
     worker = next(state for state in workers_state() if state.queue == "model")
     return Waiting("queued") if worker.alive else Waiting("no worker", since=worker.seen_at)
+
+
+def serve(job_id: int, open_generator: Callable[[str], Generator]) -> None:
+    """Do one proposal's job, if it is there to be claimed."""
+    with working(job_id) as work:
+        if work:
+            generator = open_generator(settings.MODEL)
+            propose(label=work.job.payload["label"], generator=generator, progress=work.progress)
+
+
+def people_first(progress: ProgressCallback, open_generator: Callable[[str], Generator]) -> ProgressCallback:
+    """The progress callback of long work, in whose steps the proposals that people wait for are done between.
+
+    One worker samples, scores and trains, for minutes at a time: nobody could wait for that.
+    """
+    looked_at = 0.0
+
+    def between(now: Progress) -> None:
+        nonlocal looked_at
+        progress(now)
+        if time.monotonic() - looked_at < _LOOK_SECONDS:
+            return
+        for job in Job.objects.filter(kind=KIND, status=JobStatus.QUEUED).order_by("pk")[:8]:
+            serve(job.pk, open_generator)
+        looked_at = time.monotonic()
+
+    return between
 
 
 def propose(*, label: int, generator: Generator, progress: ProgressCallback = silent) -> int:

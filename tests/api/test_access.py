@@ -39,7 +39,8 @@ FOR_MANAGERS = [
     ("get", "progress/"),
 ]
 FOR_ANNOTATORS = [("post", "queue/next/")] + [
-    ("post", f"queue/1/{verb}/") for verb in ("rate", "flag", "undo", "submit", "heartbeat", "release")
+    ("post", f"queue/1/{verb}/")
+    for verb in ("rate", "flag", "undo", "choose", "write", "again", "submit", "heartbeat", "release")
 ]
 FOR_ALL = [("get", "schema/")]
 

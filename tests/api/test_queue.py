@@ -10,8 +10,16 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from annotate.models import Label, QueueItem
-from tests.factories import GradedSolutionFactory, ProblemFactory, QueueItemFactory, SolutionScoreFactory
+from annotate.loop.queues import put_problems
+from annotate.models import Label, QueueItem, Way
+from tests.factories import (
+    GradedSolutionFactory,
+    ProblemFactory,
+    QueueFactory,
+    QueueItemFactory,
+    SolutionScoreFactory,
+)
+from tests.loop.proposing import work_off
 
 pytestmark = pytest.mark.django_db
 
@@ -108,6 +116,10 @@ def test_no_score_gold_grade_or_other_label_is_ever_sent_to_an_annotator(
         "guess",
         "hint",  # null where the queue gives none
         "steps",
+        "proposed",
+        "asks_further",
+        "progress",
+        "critique",
         "active_ms",
         "next_open",
         "finish",
@@ -231,3 +243,25 @@ def test_hostile_text_comes_as_data(ada: APIClient) -> None:
     assert response["Content-Type"] == "application/json"
     assert response["X-Content-Type-Options"] == "nosniff"
     assert [s["text"] for s in json.loads(response.content)["steps"]] == text.split("\n")
+
+
+def test_a_solution_grows_step_by_step_over_the_api_too(ada: APIClient) -> None:
+    ProblemFactory.create(text="How many?")
+    put_problems(queue=QueueFactory.create(way=Way.STEP_BY_STEP, options=3), problems=1)
+    work = ada.post("/api/queue/next/").json()
+    assert work["proposed"]["options"] == []
+    assert work["proposed"]["waiting"]["state"] == "no worker"
+    for step in range(2):
+        work_off()
+        options = ada.post("/api/queue/next/").json()["proposed"]["options"]
+        for option in options:
+            body = {"step_index": option["index"], "rating": 1}
+            work = ada.post(f"/api/queue/{work['item']}/rate/", body, format="json").json()
+        chosen = {"step_index": step, "option": 0}
+        work = ada.post(f"/api/queue/{work['item']}/choose/", chosen, format="json").json()
+        assert len(work["steps"]) == step + 1
+    assert ada.post(f"/api/queue/{work['item']}/again/").json()["proposed"]["step_index"] == 2
+    written = {"step_index": 2, "text": "So it is 3.\n\n# Answer\n\n3"}
+    work = ada.post(f"/api/queue/{work['item']}/write/", written, format="json").json()
+    assert work["finish"] == "solution"
+    assert ada.post(f"/api/queue/{work['item']}/submit/", {}, format="json").status_code == 200

@@ -7,10 +7,12 @@ import pytest
 from annotate.errors import InvalidFinish, InvalidRating
 from annotate.loop.grow import choose, look_again, write_step
 from annotate.loop.label import claim, rate, submit, undo
+from annotate.loop.proposals import people_first
 from annotate.loop.queues import put_problems
 from annotate.loop.second_thoughts import take_back
 from annotate.loop.work import Work
-from annotate.models import Job, Label, Person, QueueItem, Way
+from annotate.models import Job, JobStatus, Label, Person, QueueItem, Way
+from prm_backend.types import Progress
 from tests.factories import ProblemFactory, QueueFactory
 from tests.fakes import ScriptedGenerator
 from tests.loop.proposing import options_of, scripted, work_off
@@ -248,3 +250,26 @@ def test_nobody_grows_a_problem_twice_and_a_label_can_be_taken_back(ada: Person,
     work = claim(person=ada)
     assert work is not None
     assert work.finish == "solution"
+
+
+def test_long_work_of_the_worker_does_between_its_steps_what_somebody_waits_for(ada: Person) -> None:
+    work = begun(ada)
+    told: list[int] = []
+    between = people_first(lambda now: told.append(now.done), lambda spec: scripted())
+    between(Progress(1, 2))
+    between(Progress(2, 2))
+    assert told == [1, 2]
+    assert Job.objects.get().status == JobStatus.DONE
+    work = look_again(person=ada, item=work.item)
+    assert work.proposed is not None
+    assert len(work.proposed.options) == 3
+
+
+def test_a_generator_that_fails_fails_the_proposal_and_not_the_work_around_it(ada: Person) -> None:
+    begun(ada)
+
+    def broken(spec: str) -> ScriptedGenerator:
+        raise OSError("no such model")
+
+    people_first(lambda now: None, broken)(Progress(1, 2))
+    assert Job.objects.get().status == JobStatus.FAILED

@@ -17,9 +17,20 @@ from pytest_django import Settings
 from annotate import tasks
 from annotate.loop import checkpoints, jobs, waiting
 from annotate.loop.label import claim, rate, submit
+from annotate.loop.queues import put_problems
 from annotate.loop.retrain import request_retrain
 from annotate.loop.rounds import start_round
-from annotate.models import Job, JobStatus, PRMVersion, Solution, SolutionScore, StepScore, Worker
+from annotate.models import (
+    Job,
+    JobStatus,
+    PRMVersion,
+    Solution,
+    SolutionScore,
+    StepRating,
+    StepScore,
+    Way,
+    Worker,
+)
 from prm_backend import runtime
 from prm_backend.config import PRMConfig
 from prm_backend.types import LabelledSolution, Outcome
@@ -27,6 +38,7 @@ from tests.factories import (
     AnnotatorFactory,
     GradedSolutionFactory,
     ProblemFactory,
+    QueueFactory,
     QueueItemFactory,
     ServingPRMFactory,
     SolutionFactory,
@@ -96,6 +108,20 @@ def test_generate_killed_in_the_middle_samples_every_place_once_and_the_worker_s
     counts = where.solutions.values("problem").annotate(n=Count("pk")).values_list("n", flat=True)
     assert list(counts) == [4, 4, 4]
     assert second.poll() is None
+
+
+def test_a_proposal_killed_in_the_middle_is_asked_again_and_written_once(
+    model: str, start_worker: StartWorker, settings: Settings
+) -> None:
+    ProblemFactory.create(text="1 + 2")
+    put_problems(queue=QueueFactory.create(way=Way.STEP_BY_STEP, options=2), problems=1)
+    claim(person=AnnotatorFactory.create())
+    job = kill_while(start_worker("model", MODEL=f"{model}#slow"), "propose", settings)
+    assert not StepRating.objects.exists()
+    start_worker("model", MODEL=f"{model}#slow")
+    eventually(lambda: ended_well(job), "the proposal ends")
+    assert job.attempts == 2
+    assert list(StepRating.objects.order_by("option").values_list("option", flat=True)) == [0, 1]
 
 
 def test_a_worker_told_to_stop_gives_its_work_back_at_once(model: str, start_worker: StartWorker) -> None:
