@@ -19,6 +19,7 @@ class PRMConfig:
     which alter memory and speed but not the loss. `class_weights` weigh the loss of steps rated -1, 0 and +1.
     `head_norm` puts a LayerNorm before the head's linear layer; without it a checkpoint on any base can be exported
     (`reward.export`), with it those on a Llama.
+    `segmentation` says how the labels' steps were cut (`text.segmentation`): the PRM reads no others.
     More than `max_unusable_share` of the solutions without a usable label stops a training before it begins.
     `beyond_error` also trains on ratings of steps after the first error, where a label has them.
     """
@@ -37,6 +38,7 @@ class PRMConfig:
     head_norm: bool = True
     max_unusable_share: float = 0.1
     beyond_error: bool = False
+    segmentation: str = "newline-1"
     seed: int = 0
 
     def __post_init__(self) -> None:

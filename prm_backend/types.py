@@ -44,6 +44,10 @@ class Arm(StrEnum):
     CONTROL = "control"  # uniform over distinct solutions
 
 
+# How a text is cut into steps unless somebody says otherwise: prm_backend.text.segmentation.
+NEWLINE = "newline-1"
+
+
 class StepProbs(NamedTuple):
     """The PRM's probabilities for one step; they sum to 1."""
 
@@ -60,6 +64,7 @@ class Sampling:
     top_p: float = 1.0
     max_new_tokens: int = 220
     prompt_template: str = "{problem}\n"
+    segmentation: str = NEWLINE  # how what was drawn is cut into steps
 
     def __post_init__(self) -> None:
         if self.temperature < 0:
@@ -174,9 +179,17 @@ class StepScorer(Protocol):
     name: str
 
     def score(
-        self, problems: Sequence[str], solutions: Sequence[Sequence[str]]
+        self,
+        problems: Sequence[str],
+        solutions: Sequence[Sequence[str]],
+        *,
+        segmentation: str = NEWLINE,
     ) -> list[list[StepProbs] | Unscorable]:
-        """Score `solutions[i]` (its steps) for `problems[i]`: one StepProbs a step, or why not."""
+        """Score `solutions[i]` (its steps) for `problems[i]`: one StepProbs a step, or why not.
+
+        `segmentation` names how the steps were cut. ValueError from a PRM that was trained on others; one that does
+        not say how, as published ones don't, takes them all.
+        """
         ...
 
 

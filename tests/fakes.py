@@ -8,6 +8,7 @@ from pathlib import Path
 from prm_backend.config import PRMConfig
 from prm_backend.text.steps import extract_answer, split_steps
 from prm_backend.types import (
+    NEWLINE,
     LabelledSolution,
     Outcome,
     Progress,
@@ -84,7 +85,11 @@ class ScriptedScorer:
         self.bad = bad
 
     def score(
-        self, problems: Sequence[str], solutions: Sequence[Sequence[str]]
+        self,
+        problems: Sequence[str],
+        solutions: Sequence[Sequence[str]],
+        *,
+        segmentation: str = NEWLINE,
     ) -> list[list[StepProbs] | Unscorable]:
         results: list[list[StepProbs] | Unscorable] = []
         for steps in solutions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from prm_backend.text.segmentation import segmentation as policy
 from prm_backend.text.steps import (
     ANSWER_HEADER,
     extract_answer,
@@ -12,7 +13,7 @@ from prm_backend.text.steps import (
     storable,
     text_hash,
 )
-from prm_backend.types import Sample
+from prm_backend.types import NEWLINE, Sample
 
 _HEADER = ANSWER_HEADER.lower().replace(" ", "")
 
@@ -25,12 +26,12 @@ def is_finished(text: str) -> bool:
     return bool(header) and answer.count("{") <= answer.count("}")
 
 
-def make_sample(text: str, *, truncated: bool, n_tokens: int) -> Sample:
+def make_sample(text: str, *, truncated: bool, n_tokens: int, segmentation: str = NEWLINE) -> Sample:
     """The Sample of a raw completion; what a model goes on to write after its answer block is dropped."""
     text = _until_finished(storable(text)).rstrip()
     return Sample(
         text=text,
-        steps=split_steps(text),
+        steps=policy(segmentation).split(text),
         answer=extract_answer(text),
         truncated=truncated,
         n_tokens=n_tokens,

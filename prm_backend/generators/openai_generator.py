@@ -80,7 +80,7 @@ class OpenAIGenerator:
             except BaseException:  # cancelled by the callback, or a fault of ours: start no further call
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        samples = [[_sample(completion) for completion in found] for found in got]
+        samples = [[_sample(completion, sampling) for completion in found] for found in got]
         if errors:
             raise self._failure(problems, samples, errors)
         return samples
@@ -140,8 +140,13 @@ class OpenAIGenerator:
         )
 
 
-def _sample(completion: Completion) -> Sample:
-    made = make_sample(completion.text, truncated=completion.truncated, n_tokens=completion.n_tokens)
+def _sample(completion: Completion, sampling: Sampling) -> Sample:
+    made = make_sample(
+        completion.text,
+        truncated=completion.truncated,
+        n_tokens=completion.n_tokens,
+        segmentation=sampling.segmentation,
+    )
     return replace(made, log_prob=completion.log_prob(len(made.text)))
 
 

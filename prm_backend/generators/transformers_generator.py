@@ -102,7 +102,12 @@ class TransformersGenerator:
                 progress(Progress(done, len(rows), f"{done} of {len(rows)} solutions sampled"))
         samples: list[list[Sample]] = [[] for _ in problems]
         for row in rows:
-            sample = make_sample(self._text(row), truncated=not row.stopped, n_tokens=len(row.ids))
+            sample = make_sample(
+                self._text(row),
+                truncated=not row.stopped,
+                n_tokens=len(row.ids),
+                segmentation=sampling.segmentation,
+            )
             samples[row.problem].append(sample)
         return samples
 

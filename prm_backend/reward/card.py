@@ -61,7 +61,7 @@ over its steps. It is no proof that a solution is right, and a generator trained
 ## How to read it
 
 The text is the problem, then each step after a newline. Problem, newline and steps are tokenised apart, and a step is
-read at its last token (encoding `{meta.encoding}`):
+read at its last token (encoding `{meta.encoding}`). Steps are cut by the policy `{meta.config.segmentation}`:
 
 ```python
 import torch

@@ -105,6 +105,7 @@ def stock_model(prm: PRM, labels: int) -> PreTrainedModel:
     config.classifier_dropout = 0.0
     config.max_position_embeddings = max(prm.max_length, config.max_position_embeddings)
     config.step_encoding = ENCODING_VERSION
+    config.step_segmentation = prm.segmentation
     model: Any = AutoModelForTokenClassification.from_config(config, dtype=torch.float32)
     if not isinstance(getattr(model, "score", None), nn.Linear):
         raise ExportRefused(f"{type(model).__name__} does not end in one linear layer")
@@ -178,8 +179,11 @@ def _centring(width: int) -> Tensor:
 
 
 def _require_equal(prm: PRM, exported: PublishedPRM, labels: int) -> None:
+    exact = {"segmentation": prm.segmentation}
     problems, solutions = [problem for problem, _ in _PROBES], [steps for _, steps in _PROBES]
-    for ours, theirs in zip(prm.score(problems, solutions), exported.score(problems, solutions), strict=True):
+    for ours, theirs in zip(
+        prm.score(problems, solutions, **exact), exported.score(problems, solutions, **exact), strict=True
+    ):
         if isinstance(ours, Unscorable) or isinstance(theirs, Unscorable):
             continue  # a context shorter than the probes
         for own, other in zip(ours, theirs, strict=True):

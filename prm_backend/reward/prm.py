@@ -17,7 +17,9 @@ from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import CheckpointRefused, Meta, read_meta, read_tensors
 from prm_backend.reward.split import Split
 from prm_backend.text.encoding import Encoded, encode
-from prm_backend.types import StepProbs, Unscorable
+from prm_backend.text.segmentation import require_same
+from prm_backend.text.segmentation import segmentation as text_segmentation
+from prm_backend.types import NEWLINE, StepProbs, Unscorable
 
 CLASSES = (-1, 0, 1)  # the head's outputs, in order: bad, okay, great
 
@@ -53,6 +55,7 @@ class PRM:
         Raises UnsupportedBackbone where the model's layers cannot be run in two parts.
         """
         self.name = name
+        self.segmentation = text_segmentation(config.segmentation).name
         self.tokenizer = tokenizer
         self.max_length = min(
             config.max_length, getattr(model.config, "max_position_embeddings", config.max_length)
@@ -110,9 +113,17 @@ class PRM:
         return encode(self.tokenizer, problem, steps, self.max_length)
 
     def score(
-        self, problems: Sequence[str], solutions: Sequence[Sequence[str]]
+        self,
+        problems: Sequence[str],
+        solutions: Sequence[Sequence[str]],
+        *,
+        segmentation: str = NEWLINE,
     ) -> list[list[StepProbs] | Unscorable]:
-        """Score every step of `solutions[i]` for `problems[i]`; three float64 probabilities that sum to 1."""
+        """Score every step of `solutions[i]` for `problems[i]`; three float64 probabilities that sum to 1.
+
+        Raises OtherSegmentation where the steps were cut otherwise than those it was trained on.
+        """
+        require_same(self.segmentation, segmentation)
         encoded = [self.encode(p, steps) for p, steps in zip(problems, solutions, strict=True)]
         found: list[list[StepProbs] | Unscorable] = [e if isinstance(e, Unscorable) else [] for e in encoded]
         lengths = {i: len(e) for i, e in enumerate(encoded) if isinstance(e, Encoded)}

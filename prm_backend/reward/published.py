@@ -28,7 +28,8 @@ from prm_backend.reward.prm import batches_by_length
 from prm_backend.text import layouts
 from prm_backend.text.encoding import Encoded, encode
 from prm_backend.text.layouts import BAD_TOKEN, GOOD_TOKEN, lay_out, one_token
-from prm_backend.types import StepProbs, Unscorable
+from prm_backend.text.segmentation import require_same
+from prm_backend.types import NEWLINE, StepProbs, Unscorable
 
 # [rows, tokens] ids and mask, and (rows, positions) → logits over (bad, good) or (bad, okay, great).
 Read = Callable[[Tensor, Tensor, tuple[Tensor, Tensor]], Tensor]
@@ -188,9 +189,17 @@ class PublishedPRM:
         return cls(convention, model, read, tokenizer, name=name or path.name)
 
     def score(
-        self, problems: Sequence[str], solutions: Sequence[Sequence[str]]
+        self,
+        problems: Sequence[str],
+        solutions: Sequence[Sequence[str]],
+        *,
+        segmentation: str = NEWLINE,
     ) -> list[list[StepProbs] | Unscorable]:
-        """Score every step of `solutions[i]` for `problems[i]`; probabilities that sum to 1, in float64."""
+        """Score every step of `solutions[i]` for `problems[i]`; probabilities that sum to 1, in float64.
+
+        OtherSegmentation from a PRM exported by us, where the steps were cut otherwise than those it was trained on.
+        """
+        require_same(getattr(self._model.config, "step_segmentation", segmentation), segmentation)
         laid = [
             self._encode(self.tokenizer, problem, steps, self.max_length)
             for problem, steps in zip(problems, solutions, strict=True)

@@ -18,7 +18,7 @@ from transformers import AutoTokenizer
 
 from prm_backend.reward.published import Convention, as_step_probs
 from prm_backend.text.encoding import Encoded
-from prm_backend.types import StepProbs, Unscorable
+from prm_backend.types import NEWLINE, StepProbs, Unscorable
 
 _REFUSED = (BadRequestError, UnprocessableEntityError)
 _ROUNDING = 1e-2  # a server may send bfloat16: three digits
@@ -64,7 +64,11 @@ class RemotePRM:
         self._honours_raw: bool | None = None  # whether it obeys `use_activation`; asked where it matters
 
     def score(
-        self, problems: Sequence[str], solutions: Sequence[Sequence[str]]
+        self,
+        problems: Sequence[str],
+        solutions: Sequence[Sequence[str]],
+        *,
+        segmentation: str = NEWLINE,
     ) -> list[list[StepProbs] | Unscorable]:
         """Score every step of `solutions[i]` for `problems[i]`. RemoteFailed where the server does not."""
         laid = [

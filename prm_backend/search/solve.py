@@ -35,8 +35,10 @@ def solve(
     by: str = "log_product",
 ) -> Solved:
     """Draw `n` solutions and choose: the best by a PRM's score, beside what a vote says. Raises as the two do."""
-    [samples] = generator.sample([problem], n=n, sampling=sampling or Sampling(), seed=seed)
-    scored = scorer.score([problem] * len(samples), [sample.steps for sample in samples])
+    sampling = sampling or Sampling()
+    [samples] = generator.sample([problem], n=n, sampling=sampling, seed=seed)
+    solutions = [sample.steps for sample in samples]
+    scored = scorer.score([problem] * n, solutions, segmentation=sampling.segmentation)
     chosen = best_of_n(scored, by=by)
     answers = [sample.answer for sample in samples]
     weights = [0.0 if isinstance(probs, Unscorable) else aggregate(probs).product for probs in scored]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from prm_backend.text.steps import join_steps, split_steps, storable, take_answer
+from prm_backend.types import NEWLINE
 
-NEWLINE = "newline-1"
 _LONGEST_PROGRAM = 100_000  # characters; longer ones are one step, since parsing them may take for ever
 
 

@@ -12,7 +12,7 @@ from prm_backend.config import PRMConfig, json_hash
 from prm_backend.reward.checkpoint import CheckpointRefused, read_meta
 from prm_backend.reward.prm import PRM
 from prm_backend.training.trainer import train_prm
-from prm_backend.types import LabelledSolution, Report
+from prm_backend.types import NEWLINE, LabelledSolution, Report
 from tests.tiny import tiny_model_dir
 
 CONFIG = PRMConfig(trained_layers=1, epochs=1, max_length=256, head_learning_rate=0.05)
@@ -103,6 +103,13 @@ def test_a_config_that_was_edited_is_refused(checkpoint: Path) -> None:
     edit(checkpoint, config=meta["config"] | {"max_length": 8})
     with pytest.raises(CheckpointRefused, match="does not have the recorded hash"):
         PRM.load(checkpoint)
+
+
+def test_a_checkpoint_says_how_its_text_is_cut_and_an_old_one_was_cut_by_newlines(checkpoint: Path) -> None:
+    meta = json.loads((checkpoint / "meta.json").read_text())
+    assert meta["config"].pop("segmentation") == NEWLINE
+    edit(checkpoint, config=meta["config"], config_hash=json_hash(meta["config"]))
+    assert PRM.load(checkpoint).segmentation == NEWLINE
 
 
 def test_a_checkpoint_from_before_an_option_existed_loads_with_its_default(checkpoint: Path) -> None:

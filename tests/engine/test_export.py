@@ -25,6 +25,7 @@ from prm_backend.config import PRMConfig
 from prm_backend.reward import load_scorer
 from prm_backend.reward.export import ExportRefused, export
 from prm_backend.reward.prm import PRM
+from prm_backend.text.segmentation import OtherSegmentation
 from prm_backend.training.trainer import train_prm
 from prm_backend.types import LabelledSolution, StepProbs, StepScorer
 from tests.tiny import tiny_model, tiny_model_dir, tiny_tokenizer
@@ -154,6 +155,14 @@ def test_a_norm_that_the_architecture_cannot_express_is_refused_with_what_would_
     ):
         export(made, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_an_exported_prm_refuses_steps_cut_by_another_policy_too(tmp_path: Path) -> None:
+    made = trained(tmp_path, tiny_model_dir(tmp_path / "base"), replace(CONFIG, segmentation="sentences-1"))
+    scorer = load_scorer(str(export(made, tmp_path / "out")))
+    with pytest.raises(OtherSegmentation, match="cut by 'sentences-1'"):
+        scorer.score(PROBLEMS, SOLUTIONS)
+    assert len(scorer.score(PROBLEMS, SOLUTIONS, segmentation="sentences-1")) == 2
 
 
 def test_the_model_card_states_data_figures_licence_and_use(checkpoint: Path, tmp_path: Path) -> None:

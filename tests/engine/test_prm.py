@@ -15,6 +15,7 @@ from prm_backend.config import PRMConfig
 from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.prm import PRM, batches_by_length
 from prm_backend.reward.split import Split, UnsupportedBackbone
+from prm_backend.text.segmentation import OtherSegmentation
 from prm_backend.types import StepProbs, Unscorable
 from tests.tiny import tiny_model, tiny_model_dir, tiny_tokenizer
 
@@ -214,3 +215,17 @@ def test_an_adapter_inside_the_base_is_merged_in_and_changes_the_fingerprint(tmp
         assert torch.allclose(merged(ids).logits, adapted(ids).logits, atol=1e-5)
         assert not torch.allclose(merged(ids).logits, plain(ids).logits, atol=1e-5)
     assert fingerprint(base) != bare
+
+
+def test_steps_cut_by_another_policy_are_refused_not_scored() -> None:
+    prm = random_prm(PRMConfig(segmentation="sentences-1"))
+    with pytest.raises(OtherSegmentation, match=r"cut by 'sentences-1', these were cut by 'newline-1'"):
+        prm.score(PROBLEMS, SOLUTIONS)
+    assert len(prm.score(PROBLEMS, SOLUTIONS, segmentation="sentences-1")) == len(PROBLEMS)
+    with pytest.raises(OtherSegmentation):
+        random_prm().score(PROBLEMS, SOLUTIONS, segmentation="sentences-1")
+
+
+def test_a_policy_that_does_not_exist_is_refused_before_training() -> None:
+    with pytest.raises(ValueError, match="there is no segmentation 'words-1'"):
+        random_prm(PRMConfig(segmentation="words-1"))

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prm_backend.generators.finish import make_sample
 from prm_backend.search import SCORES, Vote, best_of_n, majority_vote, rank, solve
-from prm_backend.types import StepProbs, Unscorable
+from prm_backend.text.segmentation import OtherSegmentation, require_same
+from prm_backend.types import NEWLINE, Sampling, StepProbs, Unscorable
 from tests.fakes import ScriptedGenerator, ScriptedScorer
 
 
@@ -90,6 +92,22 @@ def test_a_problem_is_solved_from_end_to_end() -> None:
     assert solved.majority == Vote("5", (0, 2), pytest.approx(2 / 3))
     assert solved.weighted == Vote("4", (1,), pytest.approx(0.95 / 1.35))
     assert generator.calls == [(("2+2?",), 0)]
+
+
+def test_samples_are_cut_as_the_sampling_says_and_the_prm_is_told() -> None:
+    sample = make_sample("We add. So it is 4.", truncated=False, n_tokens=5, segmentation="sentences-1")
+    assert sample.steps == ("We add.", "So it is 4.")
+
+    class Fussy(ScriptedScorer):
+        def score(self, problems, solutions, *, segmentation=NEWLINE):
+            require_same("sentences-1", segmentation)
+            return super().score(problems, solutions)
+
+    generator = ScriptedGenerator(lambda problem, index: "So.")
+    fussy = Fussy(lambda steps: 0.5)
+    solve("?", generator=generator, scorer=fussy, n=1, sampling=Sampling(segmentation="sentences-1"))
+    with pytest.raises(OtherSegmentation):
+        solve("?", generator=generator, scorer=fussy, n=1)
 
 
 def test_solutions_that_cannot_be_scored_have_no_weight_and_are_not_chosen() -> None:
