@@ -110,7 +110,7 @@ def _refuse_unrated(proposed: Proposed) -> None:
     missing = proposed.unrated
     if missing is not None:
         raise InvalidRating(
-            f"Option {missing.number} is not rated yet: every option is rated before going on."
+            f"Option {missing.letter} is not rated yet: every option is rated before going on."
         )
     if not proposed.options:
         raise InvalidRating("There is no option yet.")

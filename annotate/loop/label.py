@@ -265,7 +265,6 @@ def _missing(work: Work) -> str:
     index = work.next_open
     if index is None:
         return "The next steps to rate are still being written. Wait a moment."
-    n = len(work.steps)
-    return (
-        f"Step {index + 1} is not rated yet." if index < n else f"Next step {index - n + 1} is not rated yet."
-    )
+    if index < len(work.steps):
+        return f"Step {index + 1} is not rated yet."
+    return f"Option {chr(ord('A') + index - len(work.steps))} is not rated yet."

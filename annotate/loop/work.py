@@ -53,6 +53,11 @@ class Option:
     active_ms: int = 0
 
     @property
+    def letter(self) -> str:
+        """What people call it: A, B, C …, so that nobody takes it for a step's number."""
+        return chr(ord("A") + self.number - 1)
+
+    @property
     def look(self) -> tuple[int | None, bool]:
         return self.rating, self.unsure
 

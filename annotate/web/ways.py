@@ -31,7 +31,7 @@ def proposed(request: PersonRequest, item: int) -> HttpResponse:
     waiting = work.proposed.waiting if work.proposed else None
     if waiting is not None and request.GET.get("seen") == waiting.seen:
         return HttpResponse(status=204)
-    context = {"work": work, "options": work.proposed.options if work.proposed else (), **sheet(request.user)}
+    context = {"work": work, "now": work.next_open, **sheet(request.user)}
     return render(request, "label/proposed.html#arrived", context)
 
 

@@ -70,7 +70,7 @@ def test_the_first_error_asks_the_model_for_next_steps_from_there(ada: Person) -
 
 def test_it_is_submitted_once_all_of_it_is_said(ada: Person) -> None:
     work = at_the_error(ada)
-    with pytest.raises(InvalidFinish, match="Next step 1 is not rated yet"):
+    with pytest.raises(InvalidFinish, match="Option A is not rated yet"):
         submit(person=ada, item=work.item)
     work = rate_options(ada, work, 1, 0, -1, 1)
     assert work.finish == "found_error"

@@ -117,7 +117,7 @@ def test_it_exports_as_a_phase_1_row_and_imports_again_equal(ada: Person) -> Non
 
 def test_every_option_is_rated_and_only_a_great_one_is_gone_on_with(ada: Person) -> None:
     work = rate_options(ada, proposed(ada, begun(ada)), 1, 0)
-    with pytest.raises(InvalidRating, match="Option 3 is not rated yet"):
+    with pytest.raises(InvalidRating, match="Option C is not rated yet"):
         choose(person=ada, item=work.item, step_index=0, option=0)
     rate(person=ada, item=work.item, step_index=2, rating=-1)
     for option in (1, 2, 3, -1):

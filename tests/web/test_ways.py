@@ -180,7 +180,7 @@ def test_a_refused_step_is_said_with_the_reason(page: Client, grown: int) -> Non
     work_off()
     response = post(page, "label_choose", grown, step=0, option=0)
     assert response.status_code == 400
-    assert "Option 1 is not rated yet" in response.content.decode()
+    assert "Option A is not rated yet" in response.content.decode()
     assert "Say which option" in post(page, "label_choose", grown, step=0).content.decode()
 
 
