@@ -86,7 +86,7 @@ def queues(request: PersonRequest) -> HttpResponse:
 def edit(request: PersonRequest, pk: int | None = None) -> HttpResponse:
     """Make a queue, or change how one asks for labels."""
     queue = None if pk is None else get_object_or_404(Queue, pk=pk)
-    form = QueueForm(request.POST or None, instance=queue)
+    form = QueueForm(request.POST or None, instance=queue, label_suffix="")
     if request.method == "POST" and form.is_valid():
         try:
             kept = verbs.save_queue(queue=form.instance)
