@@ -126,7 +126,7 @@ class Generator(Protocol):
         seed: int,
         progress: ProgressCallback = ...,
     ) -> list[str]:
-        """Up to `n` steps that could follow `steps`, distinct, each a whole line; the last step has its `# Answer` block.
+        """Up to `n` steps that could follow `steps`: distinct, each a whole line, the last with its `# Answer` block.
 
         Fewer where the model says the same again and again. ValueError as with `sample`.
         """
