@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from environs import Env, EnvValidationError, ValidationError
 
 from prm_backend.config import PRMConfig
+from prm_backend.grading import DEFAULT_POLICY, GradingPolicy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -37,6 +38,8 @@ EXPECTED = {
     "HELD_OUT_SHARE": "a share from 0 up to, but not including, 1",
     "BOOTSTRAP_SOLUTIONS": "a whole number of 1 or more",
     "PRM_TRAINED_LAYERS": "a whole number of 0 or more; 0 trains the head alone",
+    "GRADING_POLICY": "cases and what they are, such as rounded=correct, unreduced=wrong",
+    "JUDGE": "openai:<url>#<model>",
     "RETRAIN_AFTER_LABELS": "a whole number of 1 or more",
     "RETRAIN_AT": "a time of day, HH:MM",
     "LEASE_SECONDS": "a whole number of seconds, 30 or more",
@@ -70,6 +73,8 @@ class Config:
     held_out_share: float
     bootstrap_solutions: int
     prm_trained_layers: int
+    grading_policy: GradingPolicy
+    judge: str | None
     retrain_after_labels: int
     retrain_at: dt.time
     lease_seconds: int
@@ -93,6 +98,7 @@ def load(dotenv: Path | None = BASE_DIR / ".env") -> Config:
     var_dir = Path(env.str("VAR_DIR", "") or "var").expanduser()
     var_dir = var_dir if var_dir.is_absolute() else BASE_DIR / var_dir
     bundled = str(var_dir / "models" / "smollm2")
+    policy = _optional(env, "GRADING_POLICY", _policy)
     config = Config(
         var_dir=var_dir,
         host=env.str("HOST", "127.0.0.1"),
@@ -113,6 +119,8 @@ def load(dotenv: Path | None = BASE_DIR / ".env") -> Config:
         prm_trained_layers=env.int(
             "PRM_TRAINED_LAYERS", PRMConfig.trained_layers, validate=_between(0, None)
         ),
+        grading_policy=GradingPolicy.parse(policy) if policy else DEFAULT_POLICY,
+        judge=_optional(env, "JUDGE", _server),
         retrain_after_labels=env.int("RETRAIN_AFTER_LABELS", 50, validate=_between(1, None)),
         retrain_at=env.time("RETRAIN_AT", dt.time(2, 0)),
         lease_seconds=env.int("LEASE_SECONDS", 900, validate=_between(30, None)),
@@ -229,9 +237,20 @@ def _model(value: str) -> None:
         raise ValidationError(f"{value!r} is neither a folder nor owner/name.")
 
 
+def _policy(value: str) -> None:
+    try:
+        GradingPolicy.parse(value)
+    except ValueError as error:
+        raise ValidationError(f"{error}.") from None
+
+
 def _model_or_server(value: str) -> None:
+    (_server if value.startswith("openai:") else _model)(value)
+
+
+def _server(value: str) -> None:
     if not value.startswith("openai:"):
-        return _model(value)
+        raise ValidationError(f"{value!r} does not begin with openai:.")
     url, _, model = value.removeprefix("openai:").partition("#")
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname or not model:
         raise ValidationError("names no http(s) address, or no model after #.")

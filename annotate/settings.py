@@ -34,6 +34,8 @@ DEFAULT_MODEL_DIR = CONFIG.default_model_dir
 HELD_OUT_SHARE = CONFIG.held_out_share
 BOOTSTRAP_SOLUTIONS = CONFIG.bootstrap_solutions
 PRM_CONFIG = PRMConfig(trained_layers=CONFIG.prm_trained_layers)
+GRADING_POLICY = CONFIG.grading_policy
+JUDGE = CONFIG.judge
 RETRAIN_AFTER_LABELS = CONFIG.retrain_after_labels
 LEASE_SECONDS = CONFIG.lease_seconds
 JOB_SILENCE_SECONDS = CONFIG.job_silence_seconds

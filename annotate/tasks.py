@@ -64,7 +64,11 @@ def grade(job_id: int) -> None:
     with working(job_id) as work:
         if work:
             solutions = Solution.objects.ungraded().order_by("pk").select_related("problem")[:GRADE_BATCH]
-            grade_stage.grade(solutions=list(solutions), graders=runtime.graders(), progress=work.progress)
+            grade_stage.grade(
+                solutions=list(solutions),
+                graders=runtime.graders(settings.GRADING_POLICY),
+                progress=work.progress,
+            )
     waiting.call("grade", "bootstrap", "score", "generate")
 
 

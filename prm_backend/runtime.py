@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from prm_backend.config import PRMConfig
 from prm_backend.generators import open_generator
-from prm_backend.grading import GraderPool
+from prm_backend.grading import DEFAULT_POLICY, GraderPool, GradingPolicy
 from prm_backend.types import Generator, LabelledSolution, ProgressCallback, Report, silent
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def prm(checkpoint_dir: str | Path, *, base: str | None = None) -> PRM:
 
 
 @cache
-def graders() -> GraderPool:
+def graders(policy: GradingPolicy = DEFAULT_POLICY) -> GraderPool:
     """The pool of grader processes; as many as this process has cores."""
-    return GraderPool(size=cores())
+    return GraderPool(size=cores(), policy=policy)
 
 
 def train(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from prm_backend.config import PRMConfig
+from prm_backend.text.gold import Gold
 from prm_backend.text.steps import extract_answer, split_steps
 from prm_backend.types import (
     NEWLINE,
@@ -71,9 +72,10 @@ class ExactGraders:
     def __init__(self) -> None:
         self.pairs: list[tuple[str, str]] = []
 
-    def grade_many(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        self.pairs += pairs
-        return [Verdict(Outcome.CORRECT if answer == gold else Outcome.WRONG) for answer, gold in pairs]
+    def grade_many(self, pairs: Sequence[tuple[str, str | Gold]]) -> list[Verdict]:
+        plain = [(answer, gold if isinstance(gold, str) else gold.answer) for answer, gold in pairs]
+        self.pairs += plain
+        return [Verdict(Outcome.CORRECT if answer == gold else Outcome.WRONG) for answer, gold in plain]
 
 
 class ScriptedScorer:

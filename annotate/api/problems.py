@@ -19,7 +19,8 @@ from annotate.api.jobs import JobSerializer
 from annotate.loop import uploads
 from annotate.loop.problems import import_problems
 from annotate.models import Problem
-from prm_backend.text.problems import ProblemRow
+from prm_backend.text.gold import AnswerKind
+from prm_backend.text.problems import ProblemRow, answer_rule
 from prm_backend.text.steps import text_hash
 
 
@@ -30,6 +31,9 @@ class ProblemSerializer(serializers.ModelSerializer[Problem]):
             "id",
             "text",
             "answer",
+            "kind",
+            "tolerance",
+            "tests",
             "solution",
             "source",
             "subject",
@@ -45,6 +49,13 @@ class ProblemSerializer(serializers.ModelSerializer[Problem]):
 class NewProblem(Body):
     problem = serializers.CharField(max_length=100_000)
     answer = serializers.CharField(max_length=2000, allow_null=True, default=None)
+    kind = serializers.ChoiceField(choices=[kind.value for kind in AnswerKind], required=False)
+    tolerance = serializers.CharField(
+        max_length=50, default="", allow_blank=True, help_text="Of a number: 0.01, or 1 % of the answer."
+    )
+    tests = serializers.JSONField(
+        default=None, help_text="Of code: Python that asserts, or a list of it or of {input, output}."
+    )
     solution = serializers.CharField(
         max_length=100_000, allow_null=True, default=None, help_text="A reference; never shown to annotators."
     )
@@ -105,7 +116,12 @@ class Problems(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[
     )
     def create(self, request: Request) -> Response:
         """Add one problem; a text that is there already is not added again."""
-        row = ProblemRow(line=1, **NewProblem.read(request))
+        body = NewProblem.read(request)
+        try:
+            body |= answer_rule(body)
+        except ValueError as error:
+            raise ValidationError({"kind": [str(error)]}) from None
+        row = ProblemRow(line=1, **body)
         summary = import_problems(rows=[row], source="api")
         if summary.refused:
             raise ValidationError({"problem": [summary.refused[0].reason]})

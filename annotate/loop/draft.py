@@ -20,6 +20,7 @@ from annotate.loop.hints import hint_for
 from annotate.loop.proposals import ask
 from annotate.loop.work import Work, look, open_options, split
 from annotate.models import Concern, Instructions, Label, Person, QueueItem, StepRating
+from prm_backend.text.gold import AnswerKind
 
 _MOST_STEP_MS = 2**31 - 1  # what the column holds: 24 days
 NOBODY: dict[str, None] = {"leased_by": None, "lease_token": None, "lease_expires_at": None}
@@ -80,7 +81,8 @@ def _question(item: QueueItem) -> dict[str, object]:
         "ground_truth_solution": problem.solution,
         "ground_truth_answer": problem.answer,
         "pre_generated_steps": [step.text for step in solution.steps.all()],
-        "pre_generated_answer": solution.answer or "",
+        # A program is its own answer: it stands in the steps.
+        "pre_generated_answer": "" if problem.kind == AnswerKind.CODE else solution.answer or "",
         # PRM800K: the solution score of the PRM that chose it; items keep it as a log-product.
         "pre_generated_verifier_score": math.exp(item.score),
     }

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from annotate.models import Round, RoundProblem, Solution, Step
 from prm_backend.generators import GenerationFailed
+from prm_backend.text.gold import AnswerKind, final_answer
 from prm_backend.text.steps import storable, text_hash
 from prm_backend.types import Generator, Progress, ProgressCallback, Sample, silent
 
@@ -91,6 +92,8 @@ def _write(places: Sequence[RoundProblem], outcomes: Iterable[list[Sample] | str
 
 def _solution(place: RoundProblem, index: int, sample: Sample, generator: str) -> Solution:
     text = storable(sample.text)
+    is_code = place.problem.kind == AnswerKind.CODE
+    answer = final_answer(text, AnswerKind.CODE) if is_code else sample.answer
     return Solution(
         problem_id=place.problem_id,
         round_id=place.round_id,
@@ -98,7 +101,7 @@ def _solution(place: RoundProblem, index: int, sample: Sample, generator: str) -
         generator=generator,
         text=text,
         text_hash=text_hash(text),
-        answer=None if sample.answer is None else storable(sample.answer),
+        answer=None if answer is None else storable(answer),
         truncated=sample.truncated,
         n_tokens=sample.n_tokens,
     )

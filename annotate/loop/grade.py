@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate.models import Solution
+from prm_backend.text.gold import Gold
 from prm_backend.types import Outcome, Progress, ProgressCallback, Verdict, silent
 
 NO_ANSWER = Verdict(Outcome.UNDECIDED, "the solution reaches no final answer")
@@ -19,7 +20,7 @@ NO_GOLD = Verdict(Outcome.UNDECIDED, "the problem has no answer to compare with"
 class Graders(Protocol):
     """What compares pairs of (answer, gold); prm_backend.grading.GraderPool does, in processes it can kill."""
 
-    def grade_many(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]: ...
+    def grade_many(self, pairs: Sequence[tuple[str, str | Gold]]) -> list[Verdict]: ...
 
 
 def grade(*, solutions: Sequence[Solution], graders: Graders, progress: ProgressCallback = silent) -> int:
@@ -27,10 +28,10 @@ def grade(*, solutions: Sequence[Solution], graders: Graders, progress: Progress
 
     Only the extracted answers are compared, never the text around them.
     """
-    asked = [
-        (solution, (solution.answer, solution.problem.answer))
+    asked: list[tuple[Solution, tuple[str, str | Gold]]] = [
+        (solution, (solution.answer, gold))
         for solution in solutions
-        if solution.answer is not None and solution.problem.answer is not None
+        if solution.answer is not None and (gold := solution.problem.gold) is not None
     ]
     progress(Progress(0, len(solutions), f"comparing {len(asked)} answers"))
     verdicts = {solution.pk: NO_ANSWER if solution.answer is None else NO_GOLD for solution in solutions}

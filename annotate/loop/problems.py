@@ -9,6 +9,7 @@ from itertools import islice
 from django.db import connection, transaction
 
 from annotate.models import Problem
+from prm_backend.text.gold import write_tests
 from prm_backend.text.problems import ProblemRow
 from prm_backend.text.rows import Refused
 from prm_backend.text.steps import is_storable, text_hash
@@ -77,7 +78,7 @@ def _why_not(row: ProblemRow) -> str:
     """Why the row cannot become a Problem, or ""."""
     if not row.problem.strip():
         return "the problem is empty"
-    for name in ("problem", "answer", "solution", "source", "subject", "unique_id"):
+    for name in ("problem", "answer", "tolerance", "solution", "source", "subject", "unique_id"):
         value = getattr(row, name) or ""
         if not is_storable(value):
             return f"{name} holds a NUL character or half of a surrogate pair, which no database can store"
@@ -98,6 +99,9 @@ def _add(rows: dict[str, ProblemRow]) -> int:
             text=row.problem,
             text_hash=digest,
             answer=row.answer,
+            kind=row.kind,
+            tolerance=row.tolerance,
+            tests=write_tests(row.tests),
             solution=row.solution,
             source=row.source,
             subject=row.subject or "",

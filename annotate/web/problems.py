@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotate.models import Problem
+from annotate.models.problem import UNANSWERED
 
 from .access import PersonRequest, manager_required
 
@@ -31,7 +32,7 @@ def problems(request: PersonRequest) -> HttpResponse:
             all=Count("pk"),
             held_out=Count("pk", filter=Q(held_out=True)),
             retired=Count("pk", filter=Q(retired_at__isnull=False)),
-            unanswered=Count("pk", filter=Q(answer__isnull=True)),
+            unanswered=Count("pk", filter=UNANSWERED),
         ),
     }
     return render(request, "problems/problems.html", context)

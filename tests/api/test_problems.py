@@ -139,3 +139,28 @@ def test_deeply_nested_json_in_a_file_is_one_refused_row(manager: APIClient) -> 
     send(manager, "deep.jsonl", deep + b'\n{"problem": "How many?", "answer": "3"}\n')
     result = import_upload(payload=Job.objects.get().payload, progress=silent)
     assert (result["added"], result["n_refused"]) == (1, 1)
+
+
+def test_a_problem_says_its_kind_of_answer(manager: APIClient) -> None:
+    response = add(manager, problem="Add one.", kind="code", tests=["assert f(1) == 2"])
+    assert response.status_code == 201
+    assert (response.json()["kind"], response.json()["tests"]) == ("code", ["assert f(1) == 2"])
+    response = add(manager, problem="How heavy?", answer="9.8", tolerance="1 %")
+    assert (response.json()["kind"], response.json()["tolerance"]) == ("number", "1 %")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"kind": "essay"}, "essay"),
+        ({"kind": "code"}, "needs `tests`"),
+        ({"kind": "text", "tolerance": "1"}, "belongs to `kind` number"),
+        ({"tests": {"input": "1"}}, "`tests` must be"),
+        ({"tests": [5]}, "each of `tests`"),
+    ],
+)
+def test_a_kind_that_does_not_fit_is_refused(manager: APIClient, body: Any, reason: str) -> None:
+    response = add(manager, problem="How many?", answer="3", **body)
+    assert response.status_code == 400
+    assert reason in json.dumps(response.json()["fields"]["kind"])
+    assert not Problem.objects.exists()

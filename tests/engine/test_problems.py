@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from prm_backend.text.gold import AnswerKind, InputOutput
 from prm_backend.text.problems import ProblemRow, ReadLimits, Refused, read_problems
 from prm_backend.text.rows import read_rows
 
@@ -250,3 +251,72 @@ def test_an_empty_file_has_no_rows():
     assert read("", "rows.jsonl") == []
     assert read("", "rows.json") == []
     assert read("[]", "rows.json") == []
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "tolerance", "tests"),
+    [
+        ({"answer": "2"}, "mathematics", "", ()),
+        ({"answer": "B", "kind": "choice"}, "choice", "", ()),
+        ({"answer": "Paris", "kind": "text"}, "text", "", ()),
+        ({"answer": "9.81", "tolerance": 0.01}, "number", "0.01", ()),
+        ({"answer": "9.81", "tolerance": "1 %", "kind": "number"}, "number", "1 %", ()),
+        ({"tests": "assert f(1) == 2"}, "code", "", ("assert f(1) == 2",)),
+        ({"tests": [{"input": "1", "output": "2"}]}, "code", "", (InputOutput("1", "2"),)),
+    ],
+)
+def test_a_row_says_what_kind_of_answer_it_wants(row, kind, tolerance, tests):
+    found = one({"problem": "p", **row})
+    assert isinstance(found, ProblemRow)
+    assert (found.kind, found.tolerance, found.tests) == (kind, tolerance, tests)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"answer": "2", "kind": "essay"}, "`kind` must be one of mathematics, choice"),
+        ({"answer": "2", "kind": 3}, "`kind` must be a text"),
+        ({"answer": "2", "kind": "text", "tolerance": "1"}, "`tolerance` belongs to `kind` number"),
+        ({"answer": "2", "tolerance": "little"}, "a tolerance is a number such as 0.01"),
+        ({"answer": "2", "kind": "text", "tests": "assert 1"}, "`tests` belong to `kind` code"),
+        ({"kind": "code"}, "`kind` code needs `tests`"),
+        ({"tests": [1]}, "each of `tests` must be a text of Python"),
+        ({"answer": "the dog", "kind": "choice"}, "needs an answer from A to J"),
+    ],
+)
+def test_a_kind_that_does_not_fit_its_row_is_refused_with_what_would_do(row, reason):
+    refused = one({"problem": "p", **row})
+    assert isinstance(refused, Refused)
+    assert reason in refused.reason
+
+
+def test_rows_of_humaneval_and_mbpp_are_recognised():
+    row = one(
+        {
+            "task_id": "HumanEval/0",
+            "prompt": "def f(x):\n    '''Add one.'''",
+            "canonical_solution": "    return x + 1  # the answer is 5",
+            "test": "def check(candidate):\n    assert candidate(1) == 2",
+            "entry_point": "f",
+        }
+    )
+    assert row == ProblemRow(
+        1,
+        "def f(x):\n    '''Add one.'''",
+        None,
+        "return x + 1  # the answer is 5",
+        AnswerKind.CODE,
+        tests=("def check(candidate):\n    assert candidate(1) == 2\n\ncheck(f)",),
+        source="humaneval",
+        unique_id="HumanEval/0",
+    )
+    row = one(
+        {
+            "text": "Add one.",
+            "code": "def f(x): …",
+            "test_list": ["assert f(1) == 2"],
+            "test_setup_code": "import math",
+        }
+    )
+    assert (row.problem, row.kind, row.source) == ("Add one.", "code", "mbpp")
+    assert row.tests == ("import math", "assert f(1) == 2")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from django.db import IntegrityError
 
 from annotate.loop.grade import grade
-from annotate.models import Solution
+from annotate.models import Problem, Solution
+from prm_backend.grading import GraderPool
 from prm_backend.types import Outcome
 from tests.factories import ProblemFactory, SolutionFactory
 from tests.fakes import ExactGraders
@@ -47,3 +51,42 @@ def test_a_batch_takes_the_same_number_of_queries_however_long(django_assert_max
     solutions = SolutionFactory.create_batch(20)
     with django_assert_max_num_queries(4):
         grade(solutions=solutions, graders=ExactGraders())
+
+
+def test_each_kind_of_answer_is_graded_by_its_own_rule() -> None:
+    programs = ProblemFactory(answer=None, kind="code", tests=["assert f(1) == 2"])
+    numbers = ProblemFactory(answer="9.81", kind="number", tolerance="1 %")
+    choices = ProblemFactory(answer="B", kind="choice")
+    right = "So:\n```python\ndef f(x):\n    return x + 1\n```"
+    solutions = [
+        SolutionFactory(problem=programs, text=right, answer="def f(x):\n    return x + 1"),
+        SolutionFactory(problem=programs, text="…", answer="def f(x):\n    return x"),
+        SolutionFactory(problem=programs, text="I do not know.", answer=None),
+        SolutionFactory(problem=numbers, text="It is so.\n# Answer\n\n9.8"),
+        SolutionFactory(problem=choices, text="It is so.\n# Answer\n\n(C)"),
+    ]
+    with GraderPool(size=1) as graders:
+        grade(solutions=solutions, graders=graders)
+    outcomes = [Solution.objects.get(pk=solution.pk).outcome for solution in solutions]
+    assert outcomes == ["correct", "wrong", "undecided", "correct", "wrong"]
+    assert Solution.objects.get(pk=solutions[1].pk).grade_reason == "test 1: AssertionError"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "essay"},
+        {"kind": "code"},
+        {"kind": "text", "tests": ["assert f()"]},
+        {"kind": "choice", "tolerance": "0.1"},
+    ],
+)
+def test_the_database_refuses_kinds_that_do_not_go_together(wrong: dict[str, Any]) -> None:
+    with pytest.raises(IntegrityError):
+        ProblemFactory(**wrong)
+
+
+def test_problems_of_code_need_no_answer_to_be_usable() -> None:
+    programs = ProblemFactory(answer=None, kind="code", tests=["assert f()"])
+    ProblemFactory(answer=None)
+    assert list(Problem.objects.usable()) == [programs]

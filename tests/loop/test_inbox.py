@@ -33,7 +33,7 @@ class Says:
     def grade_many(self, pairs: Any) -> list[Verdict]:
         if self.on_the_way:
             self.on_the_way()
-        return [Verdict(Outcome.CORRECT if a == b else Outcome.WRONG, "compared") for a, b in pairs]
+        return [Verdict(Outcome.CORRECT if a == b.answer else Outcome.WRONG, "compared") for a, b in pairs]
 
 
 def raised(kind: str, problem: Problem | None = None, step_index: int | None = None) -> Concern:

@@ -180,3 +180,12 @@ def test_the_whole_of_gsm8k_goes_in_through_the_page(broker: str, as_manager: Cl
     job = Job.objects.get()
     assert (job.status, job.done, job.result["n_refused"]) == (JobStatus.DONE, job.total, 0)
     assert Problem.objects.count() == job.result["added"] > 7000
+
+
+def test_the_list_says_what_kind_of_answer_a_problem_wants(as_manager: Client) -> None:
+    ProblemFactory(answer=None, kind="code", tests=["assert f()", "assert g()"])
+    ProblemFactory(answer="9.81", kind="number", tolerance="1 %")
+    page = " ".join(as_manager.get("/problems/").content.decode().split())
+    assert '2 tests <span class="tag">code</span>' in page
+    assert '9.81 ± 1 % <span class="tag">number</span>' in page
+    assert "without an answer" not in page
