@@ -138,6 +138,7 @@ mimetypes.add_type("text/javascript", ".js", strict=True)  # some machines' regi
 
 # People ---------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "annotate.Person"
+AUTHENTICATION_BACKENDS = ["annotate.web.access.Backend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")

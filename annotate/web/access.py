@@ -7,10 +7,14 @@ from functools import wraps
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import Group
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.contrib.messages.views import SuccessMessageMixin
+from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import OuterRef
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse_lazy
 from django_htmx.middleware import HtmxDetails
@@ -52,6 +56,18 @@ def client_address(request: HttpRequest) -> str:
     if settings.CONFIG.trust_proxy:
         return request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()[:45]
     return request.META.get("REMOTE_ADDR", "")[:45]
+
+
+class Backend(ModelBackend):
+    """Django's own, except that a request's person comes with their roles in the same query."""
+
+    def get_user(self, user_id: int) -> Person | None:
+        names = Group.objects.filter(user=OuterRef("pk")).values("name")
+        person = Person.objects.annotate(group_names=ArraySubquery(names)).filter(pk=user_id).first()
+        if person is None or not self.user_can_authenticate(person):
+            return None
+        person.role_names = frozenset(person.group_names)
+        return person
 
 
 class LoginForm(AuthenticationForm):

@@ -2,7 +2,8 @@
 
 Each annotator is a thread with a connection of its own that speaks plain HTTP: opens the page, rates step after step
 until the first error, submits and gets the next in the same answer. A pair, as peers count it, is one "next" and
-one "submit", which here are one request. `ARGS=2000` takes a shorter queue.
+one "submit", which here are one request. Submit+next is measured with a short queue, and again behind a million items
+made by SQL. `ARGS="2000 50000"` takes fewer of both.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from urllib.parse import urlencode
 from tests.bench.product import REPOSITORY, product
 from tests.bench.report import Aim, report
 
-ITEMS, STEPS = 10_000, 10
+FEW, ITEMS, MANY, STEPS = 1_000, 10_000, 1_000_000, 10
 PAIRS = {1: 100, 8: 400, 50: 500}  # how many pairs that many annotators label together
 STEP = r"Step {i}: so $\frac{{x_{i}}}{{2}} = {k}$ and therefore $y^2 + {i} = {k}$."
 
@@ -75,14 +76,15 @@ def _item(page: str) -> str:
 
 
 def _fill(items: int) -> None:
-    """A queue of distinct solutions of ten steps each."""
+    """As many more distinct solutions of ten steps each in the queue."""
     from annotate import models
     from tests import factories
 
+    done = models.Solution.objects.count()
     first = factories.QueueItemFactory.create(solution__steps=[STEP.format(i=i, k=0) for i in range(STEPS)])
     solutions = models.Solution.objects.bulk_create(
         factories.GradedSolutionFactory.build(
-            problem=first.solution.problem, round=first.solution.round, sample_index=1_000 + k
+            problem=first.solution.problem, round=first.solution.round, sample_index=1_000_000 + done + k
         )
         for k in range(1, items)
     )
@@ -98,6 +100,46 @@ def _fill(items: int) -> None:
         factories.QueueItemFactory.build(queue=first.queue, solution=solution, prm=first.prm)
         for solution in solutions
     )
+
+
+def _grow(items: int) -> None:
+    """Make the queue that long with copies of one item, behind all others; only their number matters."""
+    from django.db import connection
+
+    from annotate.models import QueueItem, Solution
+
+    item = QueueItem.objects.order_by("pk").first()
+    assert item is not None
+    missing = items - QueueItem.objects.open().count()
+
+    def columns(model: Any, changed: dict[str, str]) -> tuple[str, str]:
+        names = [field.column for field in model._meta.local_concrete_fields]
+        names = [name for name in names if name != "id" or "id" in changed]
+        return ", ".join(names), ", ".join(changed.get(name, f"old.{name}") for name in names)
+
+    names, values = columns(Solution, {"sample_index": "10000000 + n"})
+    item_names, item_values = columns(
+        QueueItem,
+        {
+            "id": "nextval('bench_item')",
+            "solution_id": "new.id",
+            "priority": "-1e9 - random()",
+            "done_at": "null",
+            "leased_by_id": "null",
+            "lease_token": "null",
+            "lease_expires_at": "null",
+        },
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("create sequence bench_item start 4000000000000000")
+        cursor.execute(
+            f"with new as (insert into annotate_solution ({names}) select {values} "
+            "from annotate_solution old, generate_series(1, %s) n where old.id = %s returning id) "
+            f"insert into annotate_queueitem ({item_names}) select {item_values} "
+            "from new, annotate_queueitem old where old.id = %s",
+            [missing, item.solution_id, item.pk],
+        )
+        cursor.execute("vacuum analyze annotate_queueitem, annotate_solution")
 
 
 def _annotators(n: int, port: int) -> list[Annotator]:
@@ -172,19 +214,25 @@ def _measure(people: list[Annotator], pairs: int, pid: int, ratings: int = 3) ->
 
 
 def main() -> None:
-    n_items = int(sys.argv[1]) if len(sys.argv) > 1 else ITEMS
+    n_items, n_many = map(int, sys.argv[1:3] + [str(ITEMS), str(MANY)][len(sys.argv[1:3]) :])
     port = _free_port()
     with product({"PUBLIC_URL": f"http://127.0.0.1:{port}", "DEBUG": "false"}) as var_dir:
-        _fill(n_items)
+        _fill(FEW)
         metrics: dict[str, Any] = {"items": n_items, "steps": STEPS}
         everybody: list[Annotator] = []
         with _server(var_dir, port) as pid:
             _measure(_annotators(8, port), 16, pid)  # warm: imports, templates, connections
+            everybody += (people := _annotators(1, port))
+            metrics[f"submit_and_next_of_{FEW}"] = few = _measure(people, PAIRS[1], pid, ratings=0)
+            _fill(n_items - FEW)
             for n, pairs in PAIRS.items():
                 everybody += (people := _annotators(n, port))
                 metrics[f"{n}_annotators"] = _measure(people, pairs, pid)
             everybody += (people := _annotators(1, port))
             metrics["submit_and_next_alone"] = _measure(people, PAIRS[1], pid, ratings=0)
+            _grow(n_many)
+            everybody += (people := _annotators(1, port))
+            metrics[f"submit_and_next_of_{n_many}"] = many = _measure(people, PAIRS[1], pid, ratings=0)
     taken = [item for person in everybody for item in person.taken]
     statuses: Counter[int] = sum((person.statuses for person in everybody), Counter())
     metrics["statuses"] = {str(status): count for status, count in sorted(statuses.items())}
@@ -197,6 +245,11 @@ def main() -> None:
             60,
             metrics["8_annotators"]["pairs_a_second"],
             at_least=True,
+        ),
+        Aim(
+            f"median of submit+next with {n_many} items queued over that with {FEW}",
+            1.2,
+            round(many["submit+next"]["median_ms"] / few["submit+next"]["median_ms"], 2),
         ),
         Aim("items labelled twice", 0, len(taken) - len(set(taken))),
         Aim("answers of 500 and above", 0, sum(n for status, n in statuses.items() if status >= 500)),
