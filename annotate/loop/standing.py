@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, Q
@@ -45,17 +46,15 @@ def standings() -> list[PersonStanding]:
     return found
 
 
-def agreement_of(person: Person) -> Agreement:
-    """Of one person, over the policy's window."""
+def agreement_before(person: Person, moment: datetime) -> Agreement:
+    """Of one person's gold answers given before a moment, over the policy's window.
+
+    For the person themselves the moment lies well back: a figure that moved with a submit would tell what was gold.
+    """
     window = QualityPolicy.current().agreement_window
-    answers = (
-        person.labels.gold_answers()
-        .submitted()
-        .counting()
-        .order_by("-submitted_at", "-id")
-        .values_list("agrees_with_gold", flat=True)[:window]
-    )
-    return Agreement(sum(map(bool, answers)), len(answers))
+    given = person.labels.gold_answers().filter(submitted_at__lt=moment).counting()
+    latest = given.order_by("-submitted_at", "-id").values_list("agrees_with_gold", flat=True)[:window]
+    return Agreement(sum(map(bool, latest)), len(latest))
 
 
 def _annotators(window: int) -> list[tuple[Person, list[bool]]]:

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 WIDTH, HEIGHT = 440, 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 14, 38
 CELL = 76  # of a confusion matrix
-ROW, INTERVALS_LEFT = 26, 150  # of an interval chart
+ROW, INTERVALS_LEFT = 26, 176  # of an interval chart
 
 Point = tuple[float, float]
 
@@ -86,7 +86,6 @@ class Span:
     value: float | None
     low: float | None = None
     high: float | None = None
-    words: str = ""  # beside it, in place of a figure
 
 
 def interval_chart(
@@ -105,8 +104,8 @@ def interval_chart(
         rows.append(
             {
                 "y": TOP + 14 + number * ROW,
-                "name": span.name if len(span.name) <= 22 else span.name[:21] + "…",
-                "figure": span.words or ("–" if span.value is None else f"{span.value:.2f}"),
+                "name": span.name if len(span.name) <= 27 else span.name[:26] + "…",
+                "figure": "–" if span.value is None else f"{span.value:.2f}",
                 "ends": (x(_within(low, x_range)), x(_within(high, x_range))) if drawn else None,
                 "x": x(_within(span.value, x_range)) if drawn else None,
             }
