@@ -28,6 +28,10 @@ class Agreement:
     answers: int
 
     @property
+    def share(self) -> float | None:
+        return self.agreed / self.answers if self.answers else None
+
+    @property
     def interval(self) -> Interval:
         """95 % by Wilson's score."""
         return wilson(self.agreed, self.answers)

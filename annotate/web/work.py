@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 
 from annotate.loop import second_thoughts
 from annotate.loop.concerns import replies_to
+from annotate.loop.standing import agreement_before
 from annotate.loop.work import followed, split
 from annotate.models import HOW_FAR, StepRating
 from annotate.models.label import LabelQuerySet
@@ -32,7 +33,7 @@ _RATED = Q(ratings__rating__isnull=False)
 @annotator_required
 @require_safe
 def mine(request: PersonRequest) -> HttpResponse:
-    labels = request.user.labels.submitted()
+    labels = request.user.labels.submitted().filter(adjudicates=False)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     recent = (
         labels.order_by("-submitted_at", "-id").select_related("problem").annotate(n=Count("ratings", _RATED))
@@ -40,6 +41,8 @@ def mine(request: PersonRequest) -> HttpResponse:
     page = Paginator(recent, _PER_PAGE).get_page(request.GET.get("page"))
     spans = [(_("Today"), _figures(labels.submitted_since(midnight))), (_("In all"), _figures(labels))]
     context: dict[str, Any] = {"spans": spans, "page": page, "replies": replies_to(request.user)}
+    # Up to last midnight: a figure that moved with a submit would tell what was gold.
+    context["agreement"] = agreement_before(request.user, midnight)
     context["done"] = second_thoughts.can_take_back(request.user)
     return render(request, "work/work.html", context)
 

@@ -43,6 +43,7 @@ from tests.factories import (
     ServingPRMFactory,
     SolutionFactory,
 )
+from tests.loop.test_adjudicate import labels_of_one
 from tests.student_server import student
 from tests.tiny import tiny_model_dir
 from tests.waiting import eventually
@@ -252,3 +253,11 @@ def serving_prm(base: str) -> PRMVersion:
         )
         checkpoints.keep(folder, version.checkpoint)
     return version
+
+
+def test_agreement_is_measured_by_a_worker(start_worker: StartWorker) -> None:
+    labels_of_one((1, -1), (1, 1, -1))
+    start_worker("quick")
+    job = jobs.enqueue_job("agreement")
+    eventually(lambda: Job.objects.get(pk=job.pk).status == JobStatus.DONE, "the agreement is measured")
+    assert Job.objects.get(pk=job.pk).result["labels"] == 2

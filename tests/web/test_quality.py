@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -172,6 +173,21 @@ def test_a_gold_answer_looks_like_any_other_in_my_work(as_annotator: Client, ann
         assert "the-explanation" not in page
 
 
+def test_my_work_tells_agreement_up_to_yesterday_so_that_no_submit_moves_it(
+    as_annotator: Client, annotator: Person
+) -> None:
+    policy(gold_every=1)
+    GoldFactory.create_batch(7, accepted=[-1], solution__steps=STEPS)
+    QueueItemFactory.create_batch(8)
+    for _ in range(6):
+        labelled(annotator, 1, 1, 1)
+    assert "Up to yesterday" not in as_annotator.get("/work/").content.decode()
+    Label.objects.update(submitted_at=timezone.now() - timedelta(days=1))
+    assert "agreed with 100 %" in as_annotator.get("/work/").content.decode()
+    labelled(annotator, -1)
+    assert "agreed with 100 %" in as_annotator.get("/work/").content.decode()
+
+
 def test_a_screening_counts_its_questions_and_its_result_explains_each_miss(
     as_annotator: Client, annotator: Person
 ) -> None:
@@ -182,7 +198,7 @@ def test_a_screening_counts_its_questions_and_its_result_explains_each_miss(
     assert "Screening: solution 1 of 2" in as_annotator.get("/label/").content.decode()
     labelled(annotator, -1)
     result = as_annotator.get("/screening/").content.decode()
-    assert "1 of them is done" in result
+    assert "Done so far: 1." in result
     assert "Two is two." not in result  # not while the attempt goes on
     item = verbs.claim(person=Person.objects.get(pk=annotator.pk))
     assert item
