@@ -67,6 +67,7 @@ def grade(job_id: int) -> None:
             grade_stage.grade(
                 solutions=list(solutions),
                 graders=runtime.graders(settings.GRADING_POLICY),
+                judge=runtime.judge(settings.JUDGE) if settings.JUDGE and grade_stage.asks_judge() else None,
                 progress=work.progress,
             )
     waiting.call("grade", "bootstrap", "score", "generate")

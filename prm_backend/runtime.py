@@ -22,6 +22,7 @@ from prm_backend.types import Generator, LabelledSolution, ProgressCallback, Rep
 if TYPE_CHECKING:
     import torch
 
+    from prm_backend.grading.judge import Judge
     from prm_backend.reward.prm import PRM
 
 # peft asks transformers by a name that is on its way out; nobody who runs us can mend that.
@@ -65,6 +66,14 @@ def prm(checkpoint_dir: str | Path, *, base: str | None = None) -> PRM:
 def graders(policy: GradingPolicy = DEFAULT_POLICY) -> GraderPool:
     """The pool of grader processes; as many as this process has cores."""
     return GraderPool(size=cores(), policy=policy)
+
+
+@cache
+def judge(spec: str) -> Judge:
+    """The judge model that a JUDGE setting names."""
+    from prm_backend.grading.judge import Judge
+
+    return Judge(spec)
 
 
 def train(

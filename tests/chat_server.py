@@ -2,9 +2,10 @@
 
 `good` answers with n choices; `no-n` refuses `n` (400); `ignores-n` gives one choice whatever is asked; `flaky` fails
 each request once (503) before it answers and `hangs-up` closes the connection once; `down` always fails (500); `half`
-gives one choice and fails from the second on; `steps` writes a step a choice; `strict` refuses seed, stop and logprobs
-as unknown; `new` wants max_completion_tokens; `short` finds max_tokens too large. A problem with "forbidden" in it is
-refused (400) and one with "broken" fails (500). Prints its port; GET /requests returns the bodies it was sent.
+gives one choice and fails from the second on; `steps` writes a step a choice; `strict` refuses seed, stop and
+logprobs as unknown; `judge-…` end in a verdict or not; `new` wants max_completion_tokens; `short` finds max_tokens
+too large. A problem with "forbidden" in it is refused (400) and one with "broken" fails (500). Prints its port; GET
+/requests returns the bodies it was sent.
 """
 
 from __future__ import annotations
@@ -14,6 +15,14 @@ import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+JUDGED = {
+    "judge-same": "<think>Is it? VERDICT: DIFFERENT</think>Both say one third.\n\n**VERDICT: SAME**",
+    "judge-different": "Another value.\nVERDICT: DIFFERENT",
+    "judge-unsure": "It depends on what was asked.\nVERDICT: UNSURE",
+    "judge-torn": "VERDICT: SAME\nNo, wait.\nVERDICT: DIFFERENT",
+    "judge-rambles": "Both are fine answers, I would say SAME.",
+    "judge-mute": "",
+}
 requests: list[dict[str, Any]] = []
 failed_once: set[str] = set()
 
@@ -56,6 +65,9 @@ def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 def choice(body: dict[str, Any], index: int) -> dict[str, Any]:
+    if body["model"].startswith("judge-"):
+        said = JUDGED[body["model"]]
+        return {"index": index, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
     number = body.get("seed", 0) + index
     if body["model"] == "steps":
         answer = f"\n\n# Answer\n\n{number}" if number % 7 == 0 else "\nAnd so on."

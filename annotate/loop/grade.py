@@ -9,9 +9,10 @@ from typing import Protocol
 from django.db import transaction
 from django.utils import timezone
 
-from annotate.models import Solution
-from prm_backend.text.gold import Gold
-from prm_backend.types import Outcome, Progress, ProgressCallback, Verdict, silent
+from annotate.models import Queue, Solution
+from prm_backend.grading.verdict import Dispute, judged
+from prm_backend.text.gold import AnswerKind, Gold
+from prm_backend.types import GraderOpinion, Outcome, Progress, ProgressCallback, Verdict, silent
 
 NO_ANSWER = Verdict(Outcome.UNDECIDED, "the solution reaches no final answer")
 NO_GOLD = Verdict(Outcome.UNDECIDED, "the problem has no answer to compare with")
@@ -23,10 +24,30 @@ class Graders(Protocol):
     def grade_many(self, pairs: Sequence[tuple[str, str | Gold]]) -> list[Verdict]: ...
 
 
-def grade(*, solutions: Sequence[Solution], graders: Graders, progress: ProgressCallback = silent) -> int:
+class Judge(Protocol):
+    """What is asked where graders do not decide; prm_backend.grading.judge.Judge asks a model."""
+
+    def opinions(
+        self, disputes: Sequence[Dispute], progress: ProgressCallback = ...
+    ) -> list[GraderOpinion]: ...
+
+
+def asks_judge() -> bool:
+    """Whether the queue that rounds fill wants the judge model asked before people."""
+    return Queue.objects.filter(takes_rounds=True, asks_judge=True).exists()
+
+
+def grade(
+    *,
+    solutions: Sequence[Solution],
+    graders: Graders,
+    judge: Judge | None = None,
+    progress: ProgressCallback = silent,
+) -> int:
     """Write each solution's verdict where there is none yet; returns how many were written.
 
-    Only the extracted answers are compared, never the text around them.
+    Only the extracted answers are compared, never the text around them. Where graders heard both sides and did not
+    decide, `judge` is asked; what it leaves undecided goes to people.
     """
     asked: list[tuple[Solution, tuple[str, str | Gold]]] = [
         (solution, (solution.answer, gold))
@@ -37,9 +58,26 @@ def grade(*, solutions: Sequence[Solution], graders: Graders, progress: Progress
     verdicts = {solution.pk: NO_ANSWER if solution.answer is None else NO_GOLD for solution in solutions}
     given = graders.grade_many([pair for _, pair in asked])
     verdicts |= {solution.pk: verdict for (solution, _), verdict in zip(asked, given, strict=True)}
+    if judge is not None:
+        _ask(judge, [solution for solution, _ in asked], verdicts, progress)
     written = _write(solutions, verdicts)
     progress(Progress(len(solutions), len(solutions), f"{written} solutions graded"))
     return written
+
+
+def _ask(
+    judge: Judge, solutions: Sequence[Solution], verdicts: dict[int, Verdict], progress: ProgressCallback
+) -> None:
+    """Put the judge's opinion beside the graders'. What a program does when it is run is no matter of opinion."""
+    disputes = {
+        solution.pk: Dispute(solution.problem.text, solution.answer or "", solution.problem.answer or "")
+        for solution in solutions
+        if verdicts[solution.pk].outcome is Outcome.UNDECIDED
+        and verdicts[solution.pk].opinions
+        and solution.problem.kind != AnswerKind.CODE
+    }
+    for pk, opinion in zip(disputes, judge.opinions(list(disputes.values()), progress), strict=True):
+        verdicts[pk] = judged(verdicts[pk], opinion)
 
 
 @transaction.atomic

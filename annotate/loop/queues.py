@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -42,6 +43,8 @@ def save_queue(*, queue: Queue) -> Queue:
         raise QueueRefused("Rounds bring whole solutions: first let them fill another queue.")
     if grows and queue.hints:
         raise QueueRefused("Step by step there is no whole solution to give a hint on.")
+    if queue.asks_judge and not settings.JUDGE:
+        raise QueueRefused("There is no judge model to ask: set JUDGE where Plumbline is started.")
     if queue.pk is not None and queue.items.filter(problem__isnull=grows).exists():
         holds = "solutions" if grows else "problems, whose solutions grow step by step"
         raise QueueRefused(f"{queue} holds {holds}. Make another queue for this way of labelling.")

@@ -43,6 +43,10 @@ class Queue(models.Model):
     )
     hints = models.BooleanField(default=False, help_text="show the PRM's guess of the first error")
     blind_share = models.FloatField(default=0.2, help_text="share of labels made without a hint all the same")
+    asks_judge = models.BooleanField(
+        default=False,
+        help_text="as rounds fill it: where graders do not decide, the judge model does, if it can",
+    )
     takes_rounds = models.BooleanField(default=False, help_text="rounds put what they choose here")
     paused_at = models.DateTimeField(null=True, blank=True)
     ordered_by = models.ForeignKey(

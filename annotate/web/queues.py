@@ -46,16 +46,18 @@ class QueueForm(forms.ModelForm):
     class Meta:
         model = Queue
         fields = (
-            "name", "way", "asks_further", "options", "overlap", "overlap_share", "hints", "blind_share"
+            "name", "way", "asks_further", "options", "overlap", "overlap_share", "hints", "blind_share", "asks_judge"
         )  # fmt: skip
         labels = {
             "way": "Rating goes",
             "asks_further": "Ask further at the first error",
             "hints": "Show hints",
+            "asks_judge": "Ask the judge model",
         }
         help_texts = {
             "asks_further": "How far the solution got, what is wrong, and other next steps to rate.",
             "hints": "The PRM's guess of the first error. It sways people, so a share is kept blind.",
+            "asks_judge": "Where graders can't tell whether an answer of a round is right. People rate it in any case.",
         }
 
 

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from prm_backend.text.gold import CodeTest, InputOutput
+from prm_backend.text.steps import storable
 from prm_backend.types import GraderOpinion, Outcome, Verdict
 
 NAME = "tests"
@@ -55,6 +56,7 @@ def run_tests(code: str, tests: Sequence[CodeTest], limits: CodeLimits = _DEFAUL
     """
     started = time.monotonic()
     outcome, reason = _outcome(code, tests, limits)
+    reason = storable(reason)  # it may quote the program
     opinion = GraderOpinion(NAME, outcome, reason)
     return Verdict(outcome, reason, (opinion,), (time.monotonic() - started) * 1000)
 

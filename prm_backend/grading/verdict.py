@@ -21,7 +21,9 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import TracebackType
+from typing import NamedTuple
 
 from prm_backend.grading.code import run_tests
 from prm_backend.grading.kinds import opinion_of_kind
@@ -33,6 +35,14 @@ from prm_backend.types import GraderOpinion, Outcome, Verdict
 
 NO_ANSWER = "no answer"
 _DEFAULT_LIMITS = GradingLimits()
+
+
+class Dispute(NamedTuple):
+    """What a judge is asked about: the whole problem, one answer and the gold one."""
+
+    problem: str
+    answer: str
+    gold: str
 
 
 class GraderPool:
@@ -174,6 +184,16 @@ def _combined(normaliser: GraderOpinion, mathverify: GraderOpinion, milliseconds
         return Verdict(decided[0].outcome, decided[0].reason, opinions, milliseconds)
     said = "; ".join(f"{opinion.grader}: {opinion.outcome}, {opinion.reason}" for opinion in opinions)
     return Verdict(Outcome.UNDECIDED, said, opinions, milliseconds)
+
+
+def judged(verdict: Verdict, opinion: GraderOpinion) -> Verdict:
+    """An undecided verdict after the judge: decided as it says, with its opinion beside the graders'."""
+    opinions = (*verdict.opinions, opinion)
+    if opinion.outcome is Outcome.UNDECIDED:
+        reason = f"{verdict.reason}; {opinion.grader}: {opinion.reason}"
+        return replace(verdict, reason=reason, opinions=opinions)
+    reason = f"{opinion.grader}: {opinion.reason}"
+    return replace(verdict, outcome=opinion.outcome, reason=reason, opinions=opinions)
 
 
 _shared: dict[tuple[GradingLimits, GradingPolicy], GraderPool] = {}

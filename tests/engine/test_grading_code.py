@@ -162,6 +162,11 @@ def test_a_program_that_waits_for_ever_is_stopped_by_the_clock():
     assert time.monotonic() - started < 100
 
 
+def test_a_reason_that_quotes_the_program_can_be_stored():
+    verdict = run_tests("def f(): raise ValueError('\\x00 \\ud800')", ["f()"], LIMITS)
+    assert (verdict.outcome, verdict.reason) == (Outcome.WRONG, "test 1: ValueError: \ufffd \ufffd")
+
+
 def test_tests_at_fault_judge_nobody():
     for test, reason in (
         ("assert f(1) ==", "itself at fault"),

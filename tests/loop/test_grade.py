@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from django.db import IntegrityError
 
-from annotate.loop.grade import grade
-from annotate.models import Problem, Solution
+from annotate.loop.grade import asks_judge, grade
+from annotate.loop.queues import QueueRefused, save_queue, take_rounds
+from annotate.models import Problem, Queue, Solution
 from prm_backend.grading import GraderPool
-from prm_backend.types import Outcome
-from tests.factories import ProblemFactory, SolutionFactory
+from prm_backend.grading.verdict import Dispute
+from prm_backend.types import GraderOpinion, Outcome, ProgressCallback, silent
+from tests.factories import ProblemFactory, QueueFactory, SolutionFactory
 from tests.fakes import ExactGraders
 
 pytestmark = pytest.mark.django_db
@@ -90,3 +93,62 @@ def test_problems_of_code_need_no_answer_to_be_usable() -> None:
     programs = ProblemFactory(answer=None, kind="code", tests=["assert f()"])
     ProblemFactory(answer=None)
     assert list(Problem.objects.usable()) == [programs]
+
+
+class OneJudge:
+    """Says one thing of everything, and remembers what it was asked."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.asked: list[Dispute] = []
+
+    def opinions(
+        self, disputes: Sequence[Dispute], progress: ProgressCallback = silent
+    ) -> list[GraderOpinion]:
+        self.asked += disputes
+        return [GraderOpinion("judge", self.outcome, "so it seems")] * len(disputes)
+
+
+def test_the_judge_is_asked_only_where_graders_heard_both_sides_and_did_not_decide() -> None:
+    third = ProblemFactory(text="1 : 3?", answer="\\frac{1}{3}")
+    solutions = [
+        SolutionFactory(problem=third, text=f"So.\n# Answer\n\n{answer}")
+        for answer in ("1/3", "2/3", "0.333")
+    ]
+    silent_one = SolutionFactory(problem=third, text="I do not know.")
+    code = ProblemFactory(answer=None, kind="code", tests=["assert f()"])
+    program = SolutionFactory(problem=code, text="…", answer="import numpy")
+    judge = OneJudge(Outcome.CORRECT)
+    with GraderPool(size=1) as graders:
+        grade(solutions=[*solutions, silent_one, program], graders=graders, judge=judge)
+    assert judge.asked == [Dispute("1 : 3?", "0.333", "\\frac{1}{3}")]
+    outcomes = [Solution.objects.get(pk=s.pk).outcome for s in (*solutions, silent_one, program)]
+    assert outcomes == ["correct", "wrong", "correct", "undecided", "undecided"]
+    told = Solution.objects.get(pk=solutions[2].pk)
+    assert told.grade_reason == "judge: so it seems"
+    assert [opinion["grader"] for opinion in told.grade_opinions] == ["normaliser", "judge"]
+
+
+def test_what_judge_and_graders_leave_undecided_goes_to_people_with_all_reasons() -> None:
+    solution = SolutionFactory(problem=ProblemFactory(answer="\\frac{1}{3}"), text="So.\n# Answer\n\n0.333")
+    with GraderPool(size=1) as graders:
+        grade(solutions=[solution], graders=graders, judge=OneJudge(Outcome.UNDECIDED))
+    solution.refresh_from_db()
+    assert solution.outcome == Outcome.UNDECIDED
+    assert solution.grade_reason == "equal up to rounding; judge: so it seems"
+
+
+def test_the_queue_that_rounds_fill_says_whether_a_judge_is_asked() -> None:
+    assert not asks_judge()
+    queue = QueueFactory(asks_judge=True, takes_rounds=False)
+    assert not asks_judge()
+    take_rounds(queue=queue)
+    assert asks_judge()
+
+
+def test_a_queue_asks_no_judge_that_is_not_there(settings: Any) -> None:
+    settings.JUDGE = None
+    with pytest.raises(QueueRefused, match="set JUDGE"):
+        save_queue(queue=Queue(name="judged", asks_judge=True))
+    settings.JUDGE = "openai:http://127.0.0.1:9/v1#judge"
+    assert save_queue(queue=Queue(name="judged", asks_judge=True)).pk
