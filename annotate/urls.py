@@ -103,6 +103,7 @@ urlpatterns = [
     path("people/", people.people, name="people"),
     path("people/add/", people.add, name="person_add"),
     path("people/<int:pk>/password/", people.reset_password, name="person_reset_password"),
+    path("people/<int:pk>/roles/", people.set_roles, name="person_roles"),
     path("people/<int:pk>/deactivate/", people.deactivate, name="person_deactivate"),
     path("people/<int:pk>/reactivate/", people.reactivate, name="person_reactivate"),
     path("people/<int:pk>/lift/", quality.lift, name="person_lift"),

@@ -1,7 +1,8 @@
-"""People: added with a random password, given another, put to rest. Nobody is deleted: labels keep their author."""
+"""People: added with a random password, given other roles, put to rest. Nobody is deleted: labels keep their author."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.contrib.auth.models import Group
@@ -11,7 +12,8 @@ from django.utils.crypto import get_random_string
 from rest_framework.authtoken.models import Token
 
 from annotate.errors import PlumblineError
-from annotate.models import ROLES, Person, QueueItem
+from annotate.loop.draft import NOBODY
+from annotate.models import ANNOTATOR, MANAGER, ROLES, Person, QueueItem
 
 _UNMISTAKABLE = "abcdefghjkmnpqrstuvwxyz23456789"  # no l and 1, no o and 0
 
@@ -57,6 +59,24 @@ def reset_password(*, person: Person) -> Access:
 
 
 @transaction.atomic
+def set_roles(*, person: Person, roles: Collection[str], by: Person) -> None:
+    """Give a person exactly these roles; who manages may label, too. What they hold is freed with the annotator's.
+
+    Raises PlumblineError for a role that does not exist, or where `by` would stop being a manager, which also keeps
+    the last one in.
+    """
+    if wrong := sorted(set(roles) - set(ROLES)):
+        raise PlumblineError(f"There is no role {wrong[0]!r}; choose among {', '.join(ROLES)}.")
+    if person == by and MANAGER not in roles:
+        raise PlumblineError("You cannot take the manager's role from yourself; another manager can.")
+    groups = {name: Group.objects.get_or_create(name=name)[0] for name in ROLES}
+    person.groups.remove(*(group for name, group in groups.items() if name not in roles))
+    person.groups.add(*(groups[name] for name in roles))
+    if ANNOTATOR not in roles:
+        _free_what_they_hold(person)
+
+
+@transaction.atomic
 def deactivate(*, person: Person, by: Person) -> None:
     """Let a person log in no more and free what they hold; their labels and drafts stay.
 
@@ -65,14 +85,16 @@ def deactivate(*, person: Person, by: Person) -> None:
     if person == by:
         raise PlumblineError("You cannot deactivate yourself; another manager can.")
     Person.objects.filter(pk=person.pk).update(is_active=False)
-    QueueItem.objects.open().filter(leased_by=person).update(
-        leased_by=None, lease_token=None, lease_expires_at=None
-    )
+    _free_what_they_hold(person)
 
 
 def reactivate(*, person: Person) -> None:
     """Let a person log in again, with the password they had."""
     Person.objects.filter(pk=person.pk).update(is_active=True)
+
+
+def _free_what_they_hold(person: Person) -> None:
+    QueueItem.objects.open().filter(leased_by=person).update(**NOBODY)
 
 
 def _new_password() -> str:

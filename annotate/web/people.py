@@ -40,6 +40,19 @@ def reset_password(request: PersonRequest, pk: int) -> HttpResponse:
 
 @manager_required
 @require_POST
+def set_roles(request: PersonRequest, pk: int) -> HttpResponse:
+    person = get_object_or_404(Person, pk=pk)
+
+    def do() -> str:
+        roles = request.POST.getlist("roles")
+        verbs.set_roles(person=person, roles=roles, by=request.user)
+        return f"{person} is {' and '.join(sorted(roles)) or 'without a role'} now."
+
+    return act(request, do, back_to="people")
+
+
+@manager_required
+@require_POST
 def deactivate(request: PersonRequest, pk: int) -> HttpResponse:
     person = get_object_or_404(Person, pk=pk)
 

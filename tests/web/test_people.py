@@ -117,3 +117,28 @@ def test_a_name_is_shown_as_text(as_manager: Client) -> None:
     html = as_manager.get("/people/").content.decode()
     assert "<img" not in html
     assert "&lt;img src=x" in html
+
+
+def test_a_manager_gives_and_takes_roles_and_may_label_too(
+    as_manager: Client, manager: Person, as_annotator: Client, annotator: Person
+) -> None:
+    item = QueueItemFactory.create(leased_by=annotator)
+    assert as_annotator.post(f"/people/{annotator.pk}/roles/", {"roles": ["manager"]}).status_code == 403
+    as_manager.post(f"/people/{manager.pk}/roles/", {"roles": ["annotator", "manager"]})
+    assert as_manager.get("/work/").status_code == 200
+    as_manager.post(f"/people/{annotator.pk}/roles/", {"roles": ["manager"]})
+    assert as_annotator.get("/work/").status_code == 403
+    assert as_annotator.get("/people/").status_code == 200
+    item.refresh_from_db()
+    assert item.leased_by is None
+
+
+def test_nobody_stops_managing_by_their_own_hand_and_no_role_is_invented(
+    as_manager: Client, manager: Person, annotator: Person
+) -> None:
+    answer = as_manager.post(f"/people/{manager.pk}/roles/", {"roles": ["annotator"]}, follow=True)
+    assert "cannot take the manager" in answer.content.decode()
+    answer = as_manager.post(f"/people/{annotator.pk}/roles/", {"roles": ["superuser"]}, follow=True)
+    assert "There is no role" in answer.content.decode()
+    assert Person.objects.get(pk=manager.pk).is_manager
+    assert Person.objects.get(pk=annotator.pk).role_names == {"annotator"}
