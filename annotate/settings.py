@@ -105,6 +105,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "annotate.web.language.LanguageMiddleware",
     # Closed by default: a public page says so with @login_not_required.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -221,6 +222,8 @@ SPECTACULAR_SETTINGS = {
 TIME_ZONE = CONFIG.time_zone
 USE_TZ = True
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 
 # Celery ---------------------------------------------------------------------------------------------------

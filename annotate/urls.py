@@ -61,6 +61,7 @@ urlpatterns = [
     path("instructions/<int:number>/", instructions.instructions, name="instructions_version"),
     path("instructions/edit/", instructions.edit, name="instructions_edit"),
     path("settings/", settings.settings, name="settings"),
+    path("settings/language/", settings.choose_language, name="settings_language"),
     path("settings/keys/", settings.choose_keys, name="settings_keys"),
     path("progress/", progress.progress, name="progress"),
     path("progress/round/", progress.start_round, name="round_start"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import InvalidFinish, PlumblineError
 from annotate.loop.draft import open_draft
@@ -28,15 +29,15 @@ def dispute(*, person: Person, item: int, text: str) -> None:
     label = open_draft(person, item).label
     words = storable(text).strip()
     if not words:
-        raise InvalidFinish("Please say in a few words why the answer is wrong.")
-    said, _ = Concern.objects.get_or_create(
+        raise InvalidFinish(_("Please say in a few words why the answer is wrong."))
+    said, _is_new = Concern.objects.get_or_create(
         label=label,
         kind=Concern.Kind.ANSWER,
         step_index=None,
         defaults={"text": words, "problem_id": label.problem_id},
     )
     if said.resolved_at is not None:
-        raise PlumblineError("A manager has answered this already; the reply is under My work.")
+        raise PlumblineError(_("A manager has answered this already; the reply is under My work."))
     if said.text != words:
         said.text = words
         said.save(update_fields=("text",))

@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import AlreadySubmitted, InvalidRating, LeaseLost, NotYourItem
 from annotate.loop.hints import hint_for
@@ -97,16 +98,19 @@ def open_draft(person: Person, item_id: int) -> Draft:
         .first()
     )
     if label is None or label.queue_item is None:
-        raise NotYourItem("You have not begun this solution.")
+        raise NotYourItem(_("You have not begun this solution."))
     item = label.queue_item
     if label.submitted_at is not None:
-        raise AlreadySubmitted("You have already submitted this solution.")
+        raise AlreadySubmitted(_("You have already submitted this solution."))
     if item.done_at is not None:
-        raise LeaseLost("Somebody else finished this solution while you were away. Your ratings are kept.")
+        raise LeaseLost(_("Somebody else finished this solution while you were away. Your ratings are kept."))
     runs_out = item.lease_expires_at
     if item.leased_by_id not in (None, person.pk) and runs_out is not None and runs_out > timezone.now():
         raise LeaseLost(
-            "You were away too long and somebody else is rating this solution now. Your ratings are kept as a draft."
+            _(
+                "You were away too long and somebody else is rating this solution now. "
+                "Your ratings are kept as a draft."
+            )
         )
     return Draft(label, item, *split(label, label.ratings.all()))
 
@@ -137,7 +141,10 @@ class Draft:
         opened = open_options(self.label, self.rows, self.others)
         if opened is not None and 0 <= index - len(texts) < len(opened[1]):
             return opened[1][index - len(texts)]
-        raise InvalidRating(f"There is no step {index + 1}: this solution has {len(texts)}.")
+        raise InvalidRating(
+            _("There is no step %(step)s: this solution has %(all)s.")
+            % {"step": index + 1, "all": len(texts)}
+        )
 
     def flagged(self, index: int, unsure: bool) -> bool | None:
         """PRM800K: null on a served step unless "Unsure" was pressed, false on an option."""

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from annotate.errors import PlumblineError
 from annotate.models import Person
 
@@ -27,6 +30,24 @@ DEFAULTS = {
     "submit": "Enter",
     "rules": "i",
     "keys": "?",
+}
+NAMES = {
+    "bad": gettext_lazy("bad"),
+    "okay": gettext_lazy("okay"),
+    "great": gettext_lazy("great"),
+    "next": gettext_lazy("next step"),
+    "previous": gettext_lazy("step before"),
+    "undo": gettext_lazy("undo"),
+    "redo": gettext_lazy("redo"),
+    "unsure": gettext_lazy("unsure"),
+    "answer": gettext_lazy("guess of the answer"),
+    "zoom": gettext_lazy("step, large"),
+    "give_up": gettext_lazy("give up"),
+    "bad_problem": gettext_lazy("bad problem"),
+    "skip": gettext_lazy("put aside"),
+    "submit": gettext_lazy("submit"),
+    "rules": gettext_lazy("rules"),
+    "keys": gettext_lazy("keys"),
 }
 NAMED = ("Enter", "Space", "Backspace", "Delete", "Home", "End", "PageUp", "PageDown")
 
@@ -50,7 +71,10 @@ def choose_keys(*, person: Person, keys: Mapping[str, str]) -> None:
     for action, key in chosen.items():
         other = by_key.setdefault(key, action)
         if other != action:
-            raise BadKeys(f"{shown(key)} cannot be both “{_words(other)}” and “{_words(action)}”.")
+            raise BadKeys(
+                _("“%(key)s” cannot be both “%(one)s” and “%(other)s”.")
+                % {"key": shown(key), "one": NAMES[other], "other": NAMES[action]}
+            )
     person.keymap = {action: key for action, key in chosen.items() if key != DEFAULTS[action]}
     person.save(update_fields=("keymap",))
 
@@ -69,10 +93,7 @@ def _read(typed: str) -> str:
         return "Enter"
     if len(key) != 1 or not key.isprintable():
         raise BadKeys(
-            f"“{key[:20]}” is no key: type one letter, digit or sign, or one of {', '.join(NAMED)}."
+            _("“%(key)s” is no key: type one letter, digit or sign, or one of %(names)s.")
+            % {"key": key[:20], "names": ", ".join(NAMED)}
         )
     return key.lower()
-
-
-def _words(action: str) -> str:
-    return action.replace("_", " ")

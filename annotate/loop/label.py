@@ -12,6 +12,7 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import AlreadySubmitted, InvalidFinish, InvalidRating
 from annotate.loop import further
@@ -69,7 +70,7 @@ def rate(
     the person's to rate.
     """
     if rating is not None and rating not in list(Rating):
-        raise InvalidRating(f"A rating is -1, 0 or 1, not {rating}.")
+        raise InvalidRating(_("A rating is -1, 0 or 1, not %(rating)s.") % {"rating": rating})
     with transaction.atomic():
         draft = open_draft(person, item)
         before, given = draft.look(), _moment(given_at)
@@ -94,8 +95,11 @@ def _refuse_after_error(draft: Draft, before: Work, step_index: int, given: date
     seen_at = draft.rows[error].rated_at
     if seen_at is None or given >= seen_at:
         raise InvalidRating(
-            f"Step {step_index + 1} comes after the first error, step {error + 1}. "
-            "If that is no error, change its rating first."
+            _(
+                "Step %(step)s comes after the first error, step %(error)s. "
+                "If that is no error, change its rating first."
+            )
+            % {"step": step_index + 1, "error": error + 1}
         )
 
 
@@ -164,7 +168,7 @@ def submit(
         draft = open_draft(person, item)
         label, work = draft.label, draft.look()
         if label.reopened_at is not None and _moment(given_at) < label.reopened_at:
-            raise AlreadySubmitted("That submit came late: you have taken this label back since.")
+            raise AlreadySubmitted(_("That submit came late: you have taken this label back since."))
         reason = _finish(work, finish_reason, comment)
         further.note(label, progress, critique)
         if work.asks_further and reason is FinishReason.FOUND_ERROR:
@@ -250,7 +254,7 @@ def _finish(work: Work, given: str, comment: str) -> FinishReason:
         raise InvalidFinish(f"There is no finish reason {given!r}.")
     if given in _IN_WORDS:
         if not comment.strip():
-            raise InvalidFinish("Please say in a few words why.")
+            raise InvalidFinish(_("Please say in a few words why."))
         return FinishReason(given)
     if work.finish is None:
         raise InvalidFinish(_missing(work))
@@ -261,10 +265,11 @@ def _finish(work: Work, given: str, comment: str) -> FinishReason:
 
 def _missing(work: Work) -> str:
     if work.way == Way.STEP_BY_STEP:
-        return "The solution has no answer yet: go on with a step, or say why it cannot be finished."
+        return _("The solution has no answer yet: go on with a step, or say why it cannot be finished.")
     index = work.next_open
     if index is None:
-        return "The next steps to rate are still being written. Wait a moment."
+        return _("The next steps to rate are still being written. Wait a moment.")
     if index < len(work.steps):
-        return f"Step {index + 1} is not rated yet."
-    return f"Option {chr(ord('A') + index - len(work.steps))} is not rated yet."
+        return _("Step %(step)s is not rated yet.") % {"step": index + 1}
+    letter = chr(ord("A") + index - len(work.steps))
+    return _("Option %(letter)s is not rated yet.") % {"letter": letter}

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import LeaseLost, NotYourItem, PlumblineError
 from annotate.loop.concerns import withdraw
@@ -61,7 +62,7 @@ def take_back(*, person: Person, label: int, submitted_at: datetime | None = Non
         .first()
     )
     if mine is None or mine.queue_item is None:
-        raise NotYourItem("There is no such label of yours.")
+        raise NotYourItem(_("There is no such label of yours."))
     if mine.submitted_at is None or (submitted_at is not None and mine.submitted_at != submitted_at):
         return
     _refuse_if_too_late(mine)
@@ -76,19 +77,18 @@ def take_back(*, person: Person, label: int, submitted_at: datetime | None = Non
 
 def _refuse_if_too_late(label: Label) -> None:
     assert label.submitted_at is not None
-    if label.is_initial_screening_question:
-        raise TooLate("A screening's answers are final.")
     seconds = QualityPolicy.current().undo_seconds
     if timezone.now() - label.submitted_at > timedelta(seconds=seconds):
         raise TooLate(
-            f"It is too late: a label can be taken back for {seconds // 60} minutes after its submit."
+            _("It is too late: a label can be taken back for %(minutes)s minutes after its submit.")
+            % {"minutes": seconds // 60}
         )
     if label.is_initial_screening_question:  # its result page shows the right answers
-        raise TooLate("A screening's answers stand as they were given.")
+        raise TooLate(_("A screening’s answers stand as they were given."))
     # Only one made since: a gold answer must not be told by a decision that was there before it.
     decided = Label.objects.filter(adjudicates=True, created_at__gte=label.submitted_at)
     if decided.filter(solution=label.solution_id).exists():
-        raise TooLate("It is too late: a manager has decided about this solution.")
+        raise TooLate(_("It is too late: a manager has decided about this solution."))
     item = label.queue_item
     if item is None or item.done_at is None:
-        raise LeaseLost("Somebody else has this solution now.")
+        raise LeaseLost(_("Somebody else has this solution now."))

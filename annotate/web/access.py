@@ -17,6 +17,8 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import OuterRef
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse_lazy
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django_htmx.middleware import HtmxDetails
 
 from annotate.models import LoginAttempt, Person
@@ -33,19 +35,19 @@ class PersonRequest(HttpRequest):
 
 def manager_required(view: View) -> View:
     """For managers' pages: anonymous visitors are sent to log in by the middleware, others get 403."""
-    return _only(view, lambda person: person.is_manager, "This page is for managers.")
+    return _only(view, lambda person: person.is_manager, _("This page is for managers."))
 
 
 def annotator_required(view: View) -> View:
     """For labelling pages: 403 for people who do not label."""
-    return _only(view, lambda person: person.is_annotator, "This page is for annotators.")
+    return _only(view, lambda person: person.is_annotator, _("This page is for annotators."))
 
 
-def _only(view: View, admits: Callable[[Person], bool], refusal: str) -> View:
+def _only(view: View, admits: Callable[[Person], bool], refusal: str | Promise) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not (isinstance(request.user, Person) and admits(request.user)):
-            raise PermissionDenied(refusal)
+            raise PermissionDenied(str(refusal))
         return view(request, *args, **kwargs)
 
     return guarded
@@ -81,7 +83,9 @@ class LoginForm(AuthenticationForm):
         if attempt is None:
             minutes = int(LoginAttempt.WINDOW.total_seconds() // 60)
             raise ValidationError(
-                f"Too many attempts to log in. Wait {minutes} minutes, then try again.", code="too_many"
+                _("Too many attempts to log in. Wait %(minutes)s minutes, then try again."),
+                params={"minutes": minutes},
+                code="too_many",
             )
         cleaned = super().clean()  # raises where the password is wrong, and the attempt stays written
         attempt.delete()
@@ -107,4 +111,4 @@ class ChangePassword(SuccessMessageMixin, PasswordChangeView):
 
     template_name = "people/password.html"
     success_url = reverse_lazy("home")
-    success_message = "Your password is changed. Wherever else you were logged in, you are logged out."
+    success_message = _("Your password is changed. Wherever else you were logged in, you are logged out.")

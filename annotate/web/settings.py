@@ -1,7 +1,8 @@
-"""`/settings/`: what a person chooses for themselves: the keys they label with, their password."""
+"""`/settings/`: what a person chooses for themselves: the keys they label with, their language, their password."""
 
 from __future__ import annotations
 
+from django.conf import settings as site
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -33,10 +34,19 @@ def choose_keys(request: PersonRequest) -> HttpResponse:
     return redirect("settings")
 
 
+@require_POST
+def choose_language(request: PersonRequest) -> HttpResponse:
+    """Keep the language; an unknown one, like none, follows the browser."""
+    asked = request.POST.get("language", "")
+    request.user.language = asked if asked in dict(site.LANGUAGES) else ""
+    request.user.save(update_fields=("language",))
+    return redirect("settings")
+
+
 def _show(
     request: PersonRequest, *, refusal: str = "", typed: dict[str, str] | None = None, status: int = 200
 ) -> HttpResponse:
-    context = {"refusal": refusal, **sheet(request.user)}
+    context = {"refusal": refusal, "languages": site.LANGUAGES, **sheet(request.user)}
     if typed:
         context["key_rows"] = [(action, typed[action], words) for action, _key, words in context["key_rows"]]
     return render(request, "settings/settings.html", context, status=status)

@@ -11,7 +11,15 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.factories import PRMVersionFactory, QueueFactory
 
 FOR_EVERYBODY = {"login", "healthz"}
-FOR_EVERYBODY_SIGNED_IN = {"home", "logout", "password", "settings", "instructions", "instructions_version"}
+FOR_EVERYBODY_SIGNED_IN = {
+    "home",
+    "logout",
+    "password",
+    "settings",
+    "settings_language",
+    "instructions",
+    "instructions_version",
+}
 FOR_ANNOTATORS = {"label", "label_rate", "label_flag", "label_undo", "label_submit", "label_heartbeat"}
 FOR_ANNOTATORS |= {
     "label_dispute",

@@ -34,7 +34,7 @@ def test_two_actions_on_one_key_are_refused_with_words_and_stay_typed(
     response = as_annotator.post("/settings/keys/", {"undo": "j"})
     html = response.content.decode()
     assert response.status_code == 400
-    assert "J cannot be both “next” and “undo”." in html
+    assert "“J” cannot be both “next step” and “undo”." in html
     assert 'id="key-undo" name="undo" value="J"' in html
     annotator.refresh_from_db()
     assert annotator.keymap == {}
