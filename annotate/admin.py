@@ -132,6 +132,29 @@ class LabelAdmin(ReadOnly):
     inlines = (StepRatingInline,)
 
 
+@admin.register(models.Gold)
+class GoldAdmin(ReadOnly):
+    list_display = ("id", "solution_id", "accepted", "screens", "created_by", "created_at", "retired_at")
+    list_select_related = ("created_by",)
+    list_filter = ("screens",)
+
+
+@admin.register(models.Concern)
+class ConcernAdmin(ReadOnly):
+    list_display = (
+        "id",
+        "kind",
+        "label_id",
+        "step_index",
+        "action",
+        "resolved_by",
+        "created_at",
+        "resolved_at",
+    )
+    list_select_related = ("resolved_by",)
+    list_filter = ("kind", "action")
+
+
 @admin.register(models.Snapshot)
 class SnapshotAdmin(ReadOnly):
     list_display = ("sha256", "n_labels", "created_at")

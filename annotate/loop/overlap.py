@@ -8,28 +8,30 @@ from django.db import connection, transaction
 
 from annotate.models import Queue
 
-# A solution is in the overlap by a hash of its text: the same ones whenever it is asked, and more of them, never
-# others, when the share grows. Digits 9 to 16, since the first eight of a problem's hash hold it out.
-_CHOSEN = "('x' || substr(solution.text_hash, 9, 8))::bit(32)::bigint < %(share)s * 4294967296"
-_THESE = "and (%(solutions)s::bigint[] is null or item.solution_id = any(%(solutions)s))"
+# A solution is in the overlap by a hash of its text (digits 9 to 16, since the first eight of a problem's hold it out),
+# one that grows by its key: the same ones whenever it is asked; more of them, never others, when the share grows.
+_CHOSEN = """coalesce((
+    select ('x' || substr(solution.text_hash, 9, 8))::bit(32)::bigint / 4294967296.0 from annotate_solution solution
+    where solution.id = item.solution_id
+), item.random_key) < %(share)s"""
 
 _COPY = f"""
-insert into annotate_queueitem (id, queue_id, solution_id, copy, arm, strategy, rank, score, propensity, prm_id,
-    random_key, priority, created_at)
-select floor(random() * 9007199254740991)::bigint + 1, item.queue_id, item.solution_id, nth, item.arm, item.strategy,
-    item.rank, item.score, item.propensity, item.prm_id, item.random_key, item.priority, now()
+insert into annotate_queueitem (id, queue_id, solution_id, problem_id, copy, arm, strategy, rank, score, propensity,
+    prm_id, random_key, priority, created_at)
+select floor(random() * 9007199254740991)::bigint + 1, item.queue_id, item.solution_id, item.problem_id, nth, item.arm,
+    item.strategy, item.rank, item.score, item.propensity, item.prm_id, item.random_key, item.priority, now()
 from annotate_queueitem item
-    join annotate_solution solution on solution.id = item.solution_id
-    join annotate_problem problem on problem.id = solution.problem_id
+    left join annotate_solution whole on whole.id = item.solution_id
+    join annotate_problem problem on problem.id = coalesce(item.problem_id, whole.problem_id)
     cross join generate_series(1, %(overlap)s - 1) nth
 where item.queue_id = %(queue)s and item.copy = 0 and item.gold_id is null and problem.retired_at is null
-    and {_CHOSEN} {_THESE}
+    and {_CHOSEN} and (%(solutions)s::bigint[] is null or item.solution_id = any(%(solutions)s))
 on conflict do nothing
 """
 
 _WITHDRAW = f"""
-delete from annotate_queueitem item using annotate_solution solution
-where solution.id = item.solution_id and item.queue_id = %(queue)s and item.gold_id is null
+delete from annotate_queueitem item
+where item.queue_id = %(queue)s and item.gold_id is null
     and item.copy >= case when {_CHOSEN} then %(overlap)s else 1 end
     and item.done_at is null and item.leased_by_id is null
     and not exists (select from annotate_label label where label.queue_item_id = item.id)

@@ -43,6 +43,8 @@ def save_queue(*, queue: Queue) -> Queue:
         raise QueueRefused("Rounds bring whole solutions: first let them fill another queue.")
     if grows and queue.hints:
         raise QueueRefused("Step by step there is no whole solution to give a hint on.")
+    if queue.hints and not queue.blind_share:
+        raise QueueRefused("Hints sway people: without a blind share nobody could tell by how much.")
     if queue.asks_judge and not settings.JUDGE:
         raise QueueRefused("There is no judge model to ask: set JUDGE where Plumbline is started.")
     if queue.pk is not None and queue.items.filter(problem__isnull=grows).exists():

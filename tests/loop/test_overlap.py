@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from django.db.models import Count
 
 from annotate.loop.enqueue import enqueue
 from annotate.loop.label import claim, release, submit
 from annotate.loop.overlap import spread
+from annotate.loop.queues import put_problems
 from annotate.models import Label, Person, Queue, QueueItem, RoundProblem
 from tests.factories import (
     AnnotatorFactory,
@@ -158,3 +160,14 @@ def test_copies_of_a_retired_problem_are_not_handed_out(queue: Queue, ada: Perso
     problem.save()
     assert spread_out(queue, 3) == 0
     assert claim(person=ada) is None
+
+
+def test_a_solution_that_grows_is_copied_and_withdrawn_as_well() -> None:
+    queue = QueueFactory.create(way="step_by_step", name="grown")
+    ProblemFactory.create_batch(8)
+    put_problems(queue=queue, problems=8)
+    assert spread_out(queue, 3) == 16
+    assert spread_out(queue, 3) == 0
+    assert set(queue.items.values("problem").annotate(n=Count("copy")).values_list("n", flat=True)) == {3}
+    spread_out(queue, 1)
+    assert queue.items.count() == 8

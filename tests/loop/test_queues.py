@@ -86,6 +86,14 @@ def test_a_queue_that_holds_something_keeps_its_kind() -> None:
         save_queue(queue=queue)
 
 
+def test_hints_need_a_blind_share() -> None:
+    queue = QueueFactory.create(hints=True, blind_share=0.0)
+    with pytest.raises(QueueRefused, match="blind share"):
+        save_queue(queue=queue)
+    queue.blind_share = 0.2
+    assert save_queue(queue=queue).hints
+
+
 def test_a_queue_that_wants_more_people_makes_the_copies_at_once() -> None:
     queue = QueueItemFactory.create().queue
     queue.overlap = 3
