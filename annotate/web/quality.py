@@ -14,7 +14,7 @@ from annotate.loop import gold as gold_verbs
 from annotate.loop import screening as screening_verbs
 from annotate.loop.hints import Side, effects
 from annotate.loop.standing import standings
-from annotate.models import Gold, Person, QualityPolicy, Queue
+from annotate.models import Concern, Gold, Label, Person, QualityPolicy, Queue
 from prm_backend.evaluation.intervals import wilson
 
 from .access import PersonRequest, manager_required
@@ -71,9 +71,13 @@ class PolicyForm(forms.ModelForm):
 @manager_required
 @require_safe
 def quality(request: PersonRequest) -> HttpResponse:
-    return render(
-        request, "quality/quality.html", {"standings": standings(), "policy": QualityPolicy.current()}
-    )
+    context = {
+        "standings": standings(),
+        "policy": QualityPolicy.current(),
+        "n_concerns": Concern.objects.open().count(),
+        "n_disputed": Label.objects.disputed_solutions().count(),
+    }
+    return render(request, "quality/quality.html", context)
 
 
 @manager_required

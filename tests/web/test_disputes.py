@@ -28,6 +28,7 @@ def test_both_labels_stand_side_by_side_and_agreement_is_filled_in(as_manager: C
         assert f'<th scope="col">{label.annotator.username}</th>' in page
     assert 'name="rating-0" value="1" checked' in page
     assert 'name="rating-1" value="1" checked' not in page
+    assert "1 solution waits for a decision" in as_manager.get("/quality/").content.decode()
     listed = as_manager.get("/quality/disputes/").content.decode()
     assert f"{one.annotator.username}: step 2" in listed
     assert f"{other.annotator.username}: none" in listed
