@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -80,33 +77,38 @@ def test_an_exported_checkpoint_scores_the_same_in_a_stock_class(checkpoint: Pat
     assert type(AutoModelForTokenClassification.from_pretrained(directory)) is LlamaForTokenClassification
 
 
-def trl_row(
-    tokenizer: Any, prompt: str, completions: Sequence[str], separator: str
-) -> tuple[list[int], list[int]]:
-    """TRL 1.0's `PRMTrainer.tokenize_row`, line by line: input ids, and labels that are -100 but at the steps."""
-    prompt_ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
-    completions_ids = [tokenizer(c, add_special_tokens=False)["input_ids"] for c in completions]
-    separator_ids = tokenizer.encode(separator, add_special_tokens=False)
-    completions_ids = [completion + separator_ids for completion in completions_ids]
-    labels = [[-100] * (len(completion) - 1) + [1] for completion in completions_ids]
-    if tokenizer.bos_token_id is not None:
-        prompt_ids = [tokenizer.bos_token_id, *prompt_ids]
-    return [*prompt_ids, *chain(*completions_ids)], [-100] * len(prompt_ids) + list(chain(*labels))
-
-
 def test_trl_loads_it_and_scores_the_same_with_the_separator_of_the_card(
     checkpoint: Path, tmp_path: Path
 ) -> None:
+    from datasets import Dataset
+    from trl.experimental.prm import PRMConfig as TRLConfig
+    from trl.experimental.prm import PRMTrainer
+
     directory = export(checkpoint, tmp_path / "exported")
-    model = AutoModelForTokenClassification.from_pretrained(directory)
-    tokenizer = AutoTokenizer.from_pretrained(directory)
-    expected = PRM.load(checkpoint).score(PROBLEMS, SOLUTIONS)
-    for problem, steps, probs in zip(PROBLEMS, SOLUTIONS, expected, strict=True):
-        ids, labels = trl_row(tokenizer, problem, [f"\n{step}" for step in steps], separator="")
-        with torch.no_grad():
-            found = model(torch.tensor([ids])).logits[0].softmax(-1)
-        at_steps = found[torch.tensor(labels) != -100].flatten().tolist()
-        assert at_steps == pytest.approx([p for step in probs for p in step], abs=1e-4)
+    rows = [
+        {"prompt": problem, "completions": [f"\n{step}" for step in steps], "labels": [True] * len(steps)}
+        for problem, steps in zip(PROBLEMS, SOLUTIONS, strict=True)
+    ]
+    trainer = PRMTrainer(
+        model=AutoModelForTokenClassification.from_pretrained(directory),
+        processing_class=AutoTokenizer.from_pretrained(directory),
+        args=TRLConfig(
+            output_dir=str(tmp_path / "trl"), step_separator="", bf16=False, use_cpu=True, report_to=[],
+            per_device_eval_batch_size=1,
+        ),
+        train_dataset=Dataset.from_list(rows),
+        eval_dataset=Dataset.from_list(rows),
+    )  # fmt: skip
+    found = trainer.predict(trainer.eval_dataset)
+    at_steps = [
+        torch.tensor(logits).softmax(-1)[torch.tensor(labels) != -100].flatten().tolist()
+        for logits, labels in zip(found.predictions, found.label_ids, strict=True)
+    ]
+    ours = [
+        [p for probs in steps for p in probs] for steps in PRM.load(checkpoint).score(PROBLEMS, SOLUTIONS)
+    ]
+    for expected, theirs in zip(ours, at_steps, strict=True):
+        assert theirs == pytest.approx(expected, abs=1e-4)
 
 
 def test_two_labels_leave_neutral_out_and_renormalise(checkpoint: Path, tmp_path: Path) -> None:

@@ -208,16 +208,12 @@ def test_rows_survive_parquet(
     assert rows_of(path, name) == rows
 
 
-def test_a_parquet_file_is_what_other_tools_read(tmp_path: Path) -> None:
-    from pyarrow import parquet
+def test_a_parquet_file_is_what_datasets_reads(tmp_path: Path) -> None:
+    from datasets import Dataset
 
-    write_table(
-        tmp_path / "x.parquet",
-        [{"prompt": "p", "completions": ["a", "b"], "labels": [True, False]}],
-        FORMATS["trl"].schema,
-    )
-    table = parquet.read_table(tmp_path / "x.parquet")
-    assert table.to_pydict() == {"prompt": ["p"], "completions": [["a", "b"]], "labels": [[True, False]]}
+    rows = [{"prompt": "p", "completions": ["a", "b"], "labels": [True, False]}]
+    write_table(tmp_path / "x.parquet", rows, FORMATS["trl"].schema)
+    assert Dataset.from_parquet(str(tmp_path / "x.parquet"), cache_dir=str(tmp_path)).to_list() == rows
 
 
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
