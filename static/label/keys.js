@@ -35,7 +35,7 @@ const doing = {
   skip: () => press("#skip button"),
   submit: () => {
     if (document.getElementById("standing")?.dataset.finish) press("#submit button");
-    else stand(missing());
+    else if (missing() >= 0) stand(missing());
   },
   rules: () => press("#rules-link"),
   keys: () => document.getElementById("keys").showModal(),
