@@ -21,7 +21,12 @@ from prm_backend.generators.finish import distinct, is_finished, is_step_finishe
 from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, silent
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
-STEP_TRIES = 2  # next steps are drawn so many times before fewer distinct ones than asked for will do
+STEP_TOKENS = 96  # a next step that is longer rambles
+# Times the sampling's temperature, from the first to the last of the next steps that are drawn at once: a small model
+# sure of itself says one thing over and over. The second draw makes up for those that read alike. Hot ones are drawn
+# from the likeliest tokens alone, so that they go another way and make sense all the same.
+STEP_HEATS = ((1.0, 1.6), (2.0, 3.0))
+HOT_TOKENS = 8
 KEEP_DONE = 0.9  # taking rows out copies the cache, so it waits until a tenth of them are done
 
 
@@ -33,6 +38,7 @@ class _Row:
     prompt: tuple[int, ...]
     limit: int  # new tokens it may have
     only_step: bool = False
+    heat: float = 1.0  # times the sampling's temperature
     ids: list[int] = field(default_factory=list)
     stopped: bool = False  # by end-of-text or a finished answer, not by the limit
     done: bool = False
@@ -121,7 +127,7 @@ class TransformersGenerator:
         seed: int,
         progress: ProgressCallback = silent,
     ) -> list[str]:
-        """Up to `n` distinct steps that could follow `steps`, drawn at once and half as many more, as some read alike.
+        """Up to `n` distinct steps that could follow `steps`: drawn at once, the later ones hotter (see STEP_HEATS).
 
         The same call gives the same steps on the same machine. Steps that ran into a limit are dropped. Raises
         ValueError where the prompt and the steps alone fill the context.
@@ -129,8 +135,13 @@ class TransformersGenerator:
         prompt = sampling.prompt(problem) + "".join(f"{step}\n" for step in steps)
         random = torch.Generator(self._model.device).manual_seed(seed % 2**63)
         drawn: list[str | None] = []
-        for _ in range(STEP_TRIES):
-            rows = self._rows([prompt], n + n // 2, sampling.max_new_tokens, only_step=True)
+        for coolest, hottest in STEP_HEATS:
+            missing = n - len(distinct(drawn, n))
+            rows = self._rows(
+                [prompt], missing + 1, min(sampling.max_new_tokens, STEP_TOKENS), only_step=True
+            )
+            for k, row in enumerate(rows):
+                row.heat = coolest + (hottest - coolest) * k / missing
             for batch in self._batches(rows):
                 for _ in self._run(batch, sampling, random):
                     done = sum(row.done for row in rows)
@@ -171,7 +182,7 @@ class TransformersGenerator:
         cache, mask, logits = self._prefill(rows)
         batch = list(rows)
         while True:
-            tokens = draw(logits, sampling, random)
+            tokens = draw(_heated(logits, [row.heat for row in batch]), sampling, random)
             for row, token in zip(batch, tokens.tolist(), strict=True):
                 if not row.done:
                     self._append(row, token)
@@ -246,6 +257,15 @@ def draw(logits: torch.Tensor, sampling: Sampling, random: torch.Generator) -> t
         ordered[before >= sampling.top_p] = 0
         probabilities = torch.zeros_like(probabilities).scatter(-1, order, ordered)
     return torch.multinomial(probabilities, 1, generator=random).squeeze(-1)
+
+
+def _heated(logits: torch.Tensor, heats: Sequence[float]) -> torch.Tensor:
+    """Logits (rows, vocabulary) as at `heats` times the temperature; where that is above 1, only HOT_TOKENS remain."""
+    if max(heats) == 1:
+        return logits
+    heat = torch.tensor(heats, device=logits.device)[:, None]
+    least = logits.topk(min(HOT_TOKENS, logits.shape[-1]), dim=-1).values[:, -1:]
+    return (logits / heat).masked_fill((heat > 1) & (logits < least), -torch.inf)
 
 
 def _end_tokens(model: Any, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:

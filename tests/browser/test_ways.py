@@ -165,12 +165,11 @@ def test_step_by_step_the_solution_grows_while_one_looks(
     page.keyboard.press("u")  # nothing is rated here: back to the step before
     state(page, "Go on with a great one")
     page.keyboard.press("Enter")
-    page.locator("#option-1.now").wait_for(timeout=ARRIVE)
+    page.locator("ol.path li", has_text=first).wait_for()
     page.reload()
     page.locator("ol.path li", has_text=first).wait_for()
     _rate_all_great(page)
     page.locator("ol.path li").nth(1).wait_for()
-    page.locator("#option-1.now").wait_for(timeout=ARRIVE)
     _rate_all_great(page)
     state(page, "The solution has its answer")
     check(page, "finished")
@@ -185,6 +184,7 @@ def test_step_by_step_the_solution_grows_while_one_looks(
 
 
 def _rate_all_great(page: Page) -> None:
+    page.locator("ol.options > li.now").wait_for(timeout=ARRIVE)
     for _ in range(page.locator("ol.options > li").count()):
         page.keyboard.press("3")
     state(page, "Go on with a great one")
