@@ -9,7 +9,8 @@ from typing import Protocol
 from django.db import transaction
 from django.utils import timezone
 
-from annotate.models import Queue, Solution
+from annotate.errors import PlumblineError
+from annotate.models import Person, Queue, Solution
 from prm_backend.grading.verdict import Dispute, judged
 from prm_backend.text.gold import AnswerKind, Gold
 from prm_backend.types import GraderOpinion, Outcome, Progress, ProgressCallback, Verdict, silent
@@ -63,6 +64,23 @@ def grade(
     written = _write(solutions, verdicts)
     progress(Progress(len(solutions), len(solutions), f"{written} solutions graded"))
     return written
+
+
+@transaction.atomic
+def decide(*, solution: Solution, outcome: Outcome, by: Person) -> int:
+    """A person's word on an undecided answer, for every solution of the problem that gives it; returns how many.
+
+    It stands beside the graders' opinions. Raises PlumblineError where it was decided meanwhile.
+    """
+    same = Solution.objects.undecided().filter(problem=solution.problem_id, answer=solution.answer)
+    decided = list(same.order_by("pk").select_for_update(of=("self",)))
+    if outcome is Outcome.UNDECIDED or not decided:
+        raise PlumblineError("This answer is not undecided any more.")
+    for row in decided:
+        row.outcome, row.grade_reason = outcome, f"decided by {by}"
+        row.grade_opinions = [*row.grade_opinions, asdict(GraderOpinion(str(by), outcome, "by hand"))]
+    Solution.objects.bulk_update(decided, ("outcome", "grade_reason", "grade_opinions"))
+    return len(decided)
 
 
 def _ask(

@@ -5,16 +5,24 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
+from prm_backend.text.gold import AnswerKind
 from prm_backend.types import Outcome
 
 from .prm import PRMVersion
 from .problem import Problem
+
+_NEEDS_ANSWER = [kind.value for kind in AnswerKind if kind is not AnswerKind.CODE]
 
 
 class SolutionQuerySet(models.QuerySet["Solution"]):
     def ungraded(self) -> SolutionQuerySet:
         """What waits for grade. Imported solutions carry no round and are not graded."""
         return self.filter(outcome__isnull=True, round__isnull=False)
+
+    def undecided(self) -> SolutionQuerySet:
+        """What waits for a person's word: graders had an answer and what to hold it against, and did not decide."""
+        live = self.filter(outcome=Outcome.UNDECIDED, answer__isnull=False, problem__retired_at__isnull=True)
+        return live.exclude(problem__answer__isnull=True, problem__kind__in=_NEEDS_ANSWER)
 
     def without_score_by(self, prm: PRMVersion) -> SolutionQuerySet:
         """Solutions `prm` has neither scored nor refused."""
@@ -84,6 +92,11 @@ class Solution(models.Model):
         indexes = (
             models.Index(
                 fields=("id",), name="waits_for_grade", condition=Q(outcome__isnull=True, round__isnull=False)
+            ),
+            models.Index(
+                fields=("problem",),
+                name="waits_for_a_word",
+                condition=Q(outcome="undecided", answer__isnull=False),
             ),
         )
 

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from annotate.models import Problem
+from annotate.models import Problem, Solution
 from annotate.models.problem import UNANSWERED
 
 from .access import PersonRequest, manager_required
@@ -28,6 +28,7 @@ def problems(request: PersonRequest) -> HttpResponse:
         "problems": rows[:PAGE],
         "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
         "first_page": not before,
+        "n_undecided": Solution.objects.undecided().count(),
         "totals": Problem.objects.aggregate(
             all=Count("pk"),
             held_out=Count("pk", filter=Q(held_out=True)),

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PAGES = ["/progress/", "/versions/", "/versions/1/", "/versions/0/", "/problems/", "/problems/upload/"]
-PAGES += ["/queues/", "/queues/add/", "/people/", "/password/", "/api/docs/", "/nowhere/"]
+PAGES += [
+    "/problems/undecided/",
+    "/queues/",
+    "/queues/add/",
+    "/people/",
+    "/password/",
+    "/api/docs/",
+    "/nowhere/",
+]
 QUESTION = {
     "ground_truth_answer": "3",
     "ground_truth_solution": None,
@@ -79,6 +87,14 @@ def house(mara: Person) -> None:
             submitted_at=now,
         )
     QueueItemFactory.create(leased_by=ada, lease_expires_at=now + timedelta(minutes=9), prm=v0)
+    said = {"grader": "judge x", "outcome": "undecided", "reason": f"{HOSTILE} {'so' * 200}"}
+    GradedSolutionFactory.create(
+        problem=problem,
+        text=f"So.\n# Answer\n\n{HOSTILE}{'9' * 300}",
+        outcome="undecided",
+        grade_opinions=[said],
+    )
+    ProblemFactory.create(answer=None, kind="code", tests=["assert f(1) == 2"])
     AnnotatorFactory.create(username="a-very-long-name-" * 6, is_active=False)
     running = {"status": "running", "done": 40, "total": 100, "message": "epoch 1 of 2", "started_at": now}
     Job.objects.create(kind="retrain", **running)
