@@ -57,7 +57,7 @@ class QueueForm(forms.ModelForm):
         help_texts = {
             "asks_further": "How far the solution got, what is wrong, and other next steps to rate.",
             "hints": "The PRM's guess of the first error. It sways people, so a share is kept blind.",
-            "asks_judge": "Where graders can't tell whether an answer of a round is right. People rate it in any case.",
+            "asks_judge": "Where graders can't tell whether an answer of a round is right. If it can't either, you do.",
         }
 
 
