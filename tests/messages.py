@@ -43,7 +43,7 @@ def _in_template(name: str) -> Iterator[Text]:
     for tree in trees:
         for node in _nodes(getattr(tree, "nodelist", tree), seen):
             if isinstance(node, TranslateNode):
-                yield str(node.filter_expression.var.literal), ""
+                yield str(node.filter_expression.var.literal).replace("%", "%%"), ""
             elif isinstance(node, BlockTranslateNode):
                 singular, _ = node.render_token_list(node.singular)
                 plural = node.render_token_list(node.plural)[0] if node.plural else ""
