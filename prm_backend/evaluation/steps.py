@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 
-from prm_backend.types import LabelledSolution, Rating, Report, StepProbs, StepScorer, Unscorable
+from prm_backend.types import NEWLINE, LabelledSolution, Rating, Report, StepProbs, StepScorer, Unscorable
 
 RATINGS = (Rating.BAD, Rating.OKAY, Rating.GREAT)
 _BINS = 10
@@ -68,10 +68,14 @@ def evaluate_steps(
     return Report(metrics | _step_metrics(pairs), notes=notes, tables=_tables(pairs) if pairs else {})
 
 
-def judge(scorer: StepScorer, labels: Sequence[LabelledSolution]) -> Report:
-    """`evaluate_steps` by a scorer, which reads each solution up to its last supervised step, as in training."""
+def judge(scorer: StepScorer, labels: Sequence[LabelledSolution], *, segmentation: str = NEWLINE) -> Report:
+    """`evaluate_steps` by a scorer, which reads each solution up to its last supervised step, as in training.
+
+    `segmentation` says how the labels' steps were cut; ValueError from a PRM that was trained on others.
+    """
     prefixes = [label.steps[: label.supervised_steps] for label in labels]
-    return evaluate_steps(scorer.score([label.problem for label in labels], prefixes), labels)
+    problems = [label.problem for label in labels]
+    return evaluate_steps(scorer.score(problems, prefixes, segmentation=segmentation), labels)
 
 
 def rank_auc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:

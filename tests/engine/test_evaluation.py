@@ -108,13 +108,14 @@ def test_a_scorer_is_judged_on_what_was_rated_alone() -> None:
     class Scorer:
         name = "asked"
 
-        def score(self, problems, solutions):
-            self.solutions = solutions
+        def score(self, problems, solutions, *, segmentation):
+            self.solutions, self.segmentation = solutions, segmentation
             return [[p(0.1)] * len(steps) for steps in solutions]
 
     scorer = Scorer()
-    report = judge(scorer, [labelled(1, -1, None), labelled(1, 1)])
+    report = judge(scorer, [labelled(1, -1, None), labelled(1, 1)], segmentation="sentences-1")
     assert [len(steps) for steps in scorer.solutions] == [2, 2]
+    assert scorer.segmentation == "sentences-1"
     assert report.metrics["steps"] == 4
 
 

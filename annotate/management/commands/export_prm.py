@@ -14,7 +14,9 @@ from prm_backend import runtime
 
 
 class Command(BaseCommand):
-    help = "Write a PRM version as a directory that transformers (AutoModelForTokenClassification), TRL and vLLM load."
+    help = (
+        "Write a PRM version as a directory that transformers (AutoModelForTokenClassification) and TRL load."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("number", type=int, help="of the version")
