@@ -196,6 +196,7 @@ def test_whatever_happens_in_whatever_order_nothing_is_lost_doubled_or_in_too_ma
         LabelStage,
         settings=settings(
             max_examples=25,
+            derandomize=True,  # the same walk every time: what fails here fails for everybody
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),
