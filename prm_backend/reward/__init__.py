@@ -49,7 +49,11 @@ def load_scorer(
         dtype = torch.float32 if torch.device(device).type == "cpu" else torch.bfloat16
     if (Path(place) / _CHECKPOINT).is_file():
         return PRM.load(place, base=base, device=device, dtype=dtype)
-    path = locate(place)
+    if place.startswith(("/", ".", "~")) and not Path(place).expanduser().is_dir():
+        raise FileNotFoundError(
+            f"there is no PRM at {place}; name a directory, a hub id or http://host:port#model"
+        )
+    path = locate(str(Path(place).expanduser()) if place.startswith("~") else place)
     return PublishedPRM.load(
         path, convention or recognise(path), name=Path(place).name, device=device, dtype=dtype
     )

@@ -134,6 +134,11 @@ def test_a_plain_language_model_says_which_conventions_there_are(tmp_path: Path)
         load_scorer(str(tiny_model_dir(tmp_path / "plain")))
 
 
+def test_a_prm_that_is_not_there_says_what_would_do() -> None:
+    with pytest.raises(FileNotFoundError, match="no PRM at /nowhere; name a directory, a hub id or http"):
+        load_scorer("trl:/nowhere")
+
+
 def test_weights_in_several_files_are_found(tmp_path: Path) -> None:
     prm = published.skywork(tmp_path / "prm")
     tensors = load_file(prm.path / "model.safetensors")
