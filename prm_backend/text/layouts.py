@@ -75,7 +75,7 @@ def rlhflow(tokenizer: Any, problem: str, steps: Sequence[str]) -> Encoded:
     So the logits are those of the token before the `+`, whatever the PRM thought of the steps before.
     """
     texts = [f"{problem} {steps[0]}", *steps[1:]]
-    turns = [("user", text) for text in texts]
+    turns = [("user", text.strip()) for text in texts]  # as Llama's chat template does
     messages = [turn for user in turns for turn in (user, ("assistant", GOOD_TOKEN))]
     ids: list[int] = []
     positions = []

@@ -97,6 +97,13 @@ def test_a_step_cannot_forge_a_turn_of_the_chat(tmp_path: Path) -> None:
     assert (turns, len(encoded.label_positions)) == (4, 2)
 
 
+def test_blanks_around_a_turn_are_not_read_as_the_chat_template_has_it(tmp_path: Path) -> None:
+    prm = published.rlhflow(tmp_path / "prm")
+    steps = ("One. \n", "  Two.\n\n")
+    [scored] = load_scorer(f"rlhflow:{prm.path}").score([PROBLEM], [steps])
+    assert good(scored) == pytest.approx(prm.by_hand(PROBLEM, steps), abs=1e-5)
+
+
 def test_what_cannot_be_scored_is_marked_with_the_reason_and_the_others_are_scored(tmp_path: Path) -> None:
     scorer = load_scorer(str(published.token_classifier(tmp_path / "prm").path))
     none, empty, long, fine = scorer.score([PROBLEM] * 4, [(), ("One.", " "), ("x" * 600,), ("One.",)])
