@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotate.errors import InvalidFinish
 from annotate.loop.draft import open_draft
@@ -39,6 +40,6 @@ def note(label: Label, progress: int | None, critique: str | None) -> None:
 def require(label: Label) -> None:
     """InvalidFinish where something that is asked for is not said."""
     if label.progress is None:
-        raise InvalidFinish("Please say how far the solution got before its error.")
+        raise InvalidFinish(_("Please say how far the solution got before its error."))
     if not label.critique:
-        raise InvalidFinish("Please say in a few words what is wrong with the step.")
+        raise InvalidFinish(_("Please say in a few words what is wrong with the step."))

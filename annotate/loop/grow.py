@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotate.errors import InvalidRating
 from annotate.loop.draft import Draft, open_draft
@@ -29,7 +30,7 @@ def choose(*, person: Person, item: int, step_index: int, option: int, active_ms
     proposed = _open(before, step_index)
     _refuse_unrated(proposed)
     if option not in [great.index for great in proposed.great]:
-        raise InvalidRating("Only a step that is rated great can be gone on with.")
+        raise InvalidRating(_("Only a step that is rated great can be gone on with."))
     row = draft.row(option)
     row.chosen = True
     row.save(update_fields=("chosen",))
@@ -49,11 +50,13 @@ def write_step(*, person: Person, item: int, step_index: int, text: str, active_
     if proposed.options:
         _refuse_unrated(proposed)
     elif not proposed.done:
-        raise InvalidRating("The model is still writing: rate its steps first.")
+        raise InvalidRating(_("The model is still writing: rate its steps first."))
     if proposed.great:
-        raise InvalidRating("An option is rated great: go on with that one.")
+        raise InvalidRating(_("An option is rated great: go on with that one."))
     if len(steps) != 1 or len(steps[0]) > LONGEST_STEP:
-        raise InvalidRating(f"Write one step, on one line, of at most {LONGEST_STEP} characters.")
+        raise InvalidRating(
+            _("Write one step, on one line, of at most %(most)s characters.") % {"most": LONGEST_STEP}
+        )
     written = StepRating.objects.create(
         label=draft.label,
         step_index=step_index,
@@ -98,10 +101,11 @@ def reopen(draft: Draft) -> None:
 
 def _open(work: Work, step_index: int) -> Proposed:
     if work.way != Way.STEP_BY_STEP or work.proposed is None:
-        raise InvalidRating("There is nothing to go on with here.")
+        raise InvalidRating(_("There is nothing to go on with here."))
     if work.proposed.step_index != step_index:
         raise InvalidRating(
-            f"You stand at step {work.proposed.step_index + 1}: another tab has gone on, or gone back."
+            _("You stand at step %(step)s: another tab has gone on, or gone back.")
+            % {"step": work.proposed.step_index + 1}
         )
     return work.proposed
 
@@ -110,7 +114,8 @@ def _refuse_unrated(proposed: Proposed) -> None:
     missing = proposed.unrated
     if missing is not None:
         raise InvalidRating(
-            f"Option {missing.letter} is not rated yet: every option is rated before going on."
+            _("Option %(letter)s is not rated yet: every option is rated before going on.")
+            % {"letter": missing.letter}
         )
     if not proposed.options:
-        raise InvalidRating("There is no option yet.")
+        raise InvalidRating(_("There is no option yet."))
