@@ -175,6 +175,22 @@ def test_who_wants_no_motion_gets_none(
     context.close()
 
 
+@pytest.mark.parametrize("width", [360, 1200])
+def test_german_fits(
+    width: int, page: Page, live_server: Any, ada: Person, sign_in: Callable[[Any, Person], None]
+) -> None:
+    ada.language = "de"
+    ada.save()
+    page.set_viewport_size({"width": width, "height": 700})
+    sign_in(page, ada)
+    page.goto(f"{live_server.url}/label/")
+    assert page.locator("html").get_attribute("lang") == "de"
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    for button in page.locator("li.now .rate").all():
+        assert button.evaluate("b => b.scrollHeight <= b.clientHeight + 2"), button.inner_text()
+    assert complaints(page) == []
+
+
 def test_ratings_are_radio_groups_with_names(
     page: Page, live_server: Any, ada: Person, sign_in: Callable[[Any, Person], None]
 ) -> None:
