@@ -171,6 +171,8 @@ class _Comparison:
     def _with_based(self, quantity: Quantity, based: Based) -> Judgement:
         if based.value is None:
             return _UNDECIDED, "not a numeral of its base"
+        if quantity.value == based.value and based.base == 10:
+            return _CORRECT, "equal as numbers"
         if quantity.value == based.value:
             return self._policy.other_base, f"the same number, in base {based.base} on one side only"
         if str(quantity.value) == based.digits:

@@ -34,7 +34,7 @@ _NUMBER = re.compile(
                         |(?:\s|\s*\+\s*)(?P<mixed_top2>\d+)\s*/\s*(?P<mixed_bottom2>\d+))
     | \(?(?P<top2>{_DECIMAL})\)?\s*/\s*\(?(?P<bottom2>{_DECIMAL})\)?
     | (?P<repeat_head>{_DIGITS}?\.\d*)(?:\\(?:overline|bar|dot)\s*\{{?\s*(?P<repeat>\d+)\s*\}}?|\((?P<repeat2>\d+)\))
-    | (?P<dots_head>{_DIGITS}?\.\d*?)(?P<repeat3>\d{{1,6}}?)(?P=repeat3){{2,}}\d{{0,5}}(?:\.\.\.|…|\\[lc]?dots)
+    | (?P<dots_head>{_DIGITS}?\.\d{{0,20}}?)(?P<repeat3>\d{{1,6}}?)(?P=repeat3){{2,20}}\d{{0,5}}(?:\.\.\.|…|\\[lc]?dots)
     | (?P<base>\d{{1,6}})\s*\^\s*\{{?(?P<power>-?\d{{1,3}})\}}?
     | (?P<mantissa>{_DECIMAL})(?:{_TEN_TO}|[eE](?P<exponent>[+-]?\d{{1,3}}))?
     )""",

@@ -49,7 +49,7 @@ def run(tests: list[str], modules: dict[str, ModuleType], ask: Ask) -> Reply:
             tree = ast.parse(test)
             for name in _free_names(tree) - set(scope):
                 scope[name] = modules.get(name) or _look(name, ask, called)
-            exec(compile(tree, "<tests>", "exec"), scope)
+            exec(compile(tree, "<tests>", "exec", dont_inherit=True), scope)
         except _Undecided as why:
             return {"undecided": f"test {index + 1}: {why}"}
         except (SyntaxError, NameError, ImportError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from types import CodeType, ModuleType
 from typing import Any
 
 from prm_backend.sandbox.wire import Opaque, pack, unpack
@@ -14,7 +15,7 @@ Reply = dict[str, Any]
 
 def serve(read: Callable[[], Any], write: Callable[[Any], None]) -> None:
     """Answer each request: {"load": code}, {"look": name}, {"call": name, "args", "kwargs"}, {"run": code, "input"}."""
-    scope: dict[str, Any] = {"__name__": "solution"}
+    scope = _module("solution")
     while (request := read()) is not None:
         sys.stdin, sys.stdout, sys.stderr = _stream(""), _stream(""), _stream("")
         try:
@@ -26,7 +27,7 @@ def serve(read: Callable[[], Any], write: Callable[[Any], None]) -> None:
 
 def _answer(request: Any, scope: dict[str, Any]) -> Reply:
     if "load" in request:
-        exec(compile(request["load"], "<solution>", "exec"), scope)
+        exec(_compiled(request["load"]), scope)
         return {"loaded": True}
     if "run" in request:
         return _run(request["run"], request["input"])
@@ -47,12 +48,22 @@ def _run(code: str, given: str) -> Reply:
     sys.stdin, out = _stream(given), _stream("")
     sys.stdout = out
     try:
-        exec(compile(code, "<solution>", "exec"), {"__name__": "__main__"})
+        exec(_compiled(code), _module("__main__"))
     except SystemExit as exit:
         if exit.code not in (None, 0):
             raise
     out.flush()
     return {"output": out.buffer.getvalue().decode("utf-8", "replace")}
+
+
+def _compiled(code: str) -> CodeType:
+    return compile(code, "<solution>", "exec", dont_inherit=True)  # this file's __future__ is not theirs
+
+
+def _module(name: str) -> dict[str, Any]:
+    """The scope of a new module, which is where dataclasses and others look for it."""
+    module = sys.modules[name] = ModuleType(name)
+    return module.__dict__
 
 
 class _Stream(io.TextIOWrapper):

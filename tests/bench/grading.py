@@ -1,4 +1,4 @@
-"""Pairs graded per second beside math-verify alone, the slowest verdict, and the memory of this process.
+"""Pairs graded per second beside math-verify alone, programs run per second, the slowest verdict, memory grown.
 
 The pairs are real: GSM8K answers of several models against the gold ones, and MATH answers against themselves
 and each other. math-verify alone takes them one after the other in one process, with its own timeouts.
@@ -15,12 +15,18 @@ from pathlib import Path
 
 from math_verify import parse, verify
 
-from prm_backend.grading import GraderPool, Outcome
+from prm_backend.grading import AnswerKind, Gold, GraderPool, Outcome
 from tests.bench.report import Aim, report
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 MATH_PAIRS = 1000
 AIM_RATIO = 1.5
+PROGRAMS = 100  # each with three asserts, in two sandboxed processes of its own
+PROGRAM = "def total(xs):\n    return sum(xs)"
+PROGRAM_GOLD = Gold(
+    kind=AnswerKind.CODE,
+    tests=("assert total([]) == 0", "assert total([1, 2]) == 3", "assert total(range(99)) == 4851"),
+)
 
 
 def main() -> None:
@@ -33,6 +39,11 @@ def main() -> None:
         ours = time.monotonic() - started
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     started = time.monotonic()
+    with GraderPool() as graders:
+        ran = graders.grade_many([(PROGRAM, PROGRAM_GOLD)] * PROGRAMS)
+    programs = time.monotonic() - started
+    assert all(verdict.outcome is Outcome.CORRECT for verdict in ran)
+    started = time.monotonic()
     for answer, gold in pairs:
         verify(parse(f"${gold}$"), parse(f"${answer}$"))
     alone = time.monotonic() - started
@@ -44,6 +55,7 @@ def main() -> None:
         "ratio": round(alone / ours, 2),
         "slowest_verdict_ms": round(max(v.milliseconds for v in verdicts)),
         "memory_grown_mib": round(grown / 1024, 1),
+        "programs_per_second": round(PROGRAMS / programs, 1),
         "outcomes": outcomes,
     }
     report(

@@ -36,6 +36,12 @@ HUMAN_EVAL = (
         ("def f(n): return 10 ** n", ["assert f(5000) == 10 ** 5000"]),
         ("def f(x): print('debugging'); return x", ["assert math.isnan(f(float('nan')))"]),
         ("LIMIT = 3", ["assert LIMIT == 3"]),
+        ("def f(x: int): return f.__annotations__['x'].__name__", ["assert f(1) == 'int'"]),
+        (
+            "from __future__ import annotations\nfrom dataclasses import dataclass, field\n@dataclass\nclass P:\n"
+            "    xs: list[int] = field(default_factory=list)\ndef f(): return P().xs",
+            ["assert f() == []"],
+        ),
         ("n = int(input())\nprint(n * 2)", [InputOutput("2\n", "4\n"), InputOutput("3", "6")]),
         ("import sys\nprint(sys.stdin.read().upper(), end='')\nsys.exit(0)", [InputOutput("ab", "AB")]),
         ("if __name__ == '__main__': print('yes')", [InputOutput("", "yes")]),

@@ -153,7 +153,11 @@ def test_brackets_nested_beyond_reason_are_undecided():
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
-    "piece", ["(", "{", "1,", "\\frac", "\\text{", "a ", "1 000 ", "^{", "x=", "and ", "\\left(", "1:"]
+    "piece",
+    [
+        *("(", "{", "1,", "\\frac", "\\text{", "a ", "1 000 ", "^{", "x=", "and ", "\\left(", "1:"),
+        *("1 km/", "(A) ", "[[1],", "1.234.", "10:3 a"),
+    ],
 )
 def test_it_stays_fast_on_hostile_repetition(piece):
     normaliser_opinion(piece * (2000 // len(piece)), "1")
