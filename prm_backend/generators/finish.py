@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from prm_backend.text.segmentation import segmentation as policy
 from prm_backend.text.steps import (
     ANSWER_HEADER,
+    ends_solution,
     extract_answer,
     is_answer_header,
     split_steps,
@@ -64,7 +65,9 @@ def make_step(text: str, *, truncated: bool) -> str | None:
     if truncated and not is_step_finished(whole):
         return None
     steps = split_steps(whole)
-    return steps[0] if steps else None
+    if not steps or (any(map(is_answer_header, steps[0].splitlines())) and not ends_solution(steps[0])):
+        return None  # nothing, or an answer block without an answer
+    return steps[0]
 
 
 def distinct(steps: Iterable[str | None], n: int) -> list[str]:

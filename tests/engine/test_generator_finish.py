@@ -38,6 +38,7 @@ def test_a_step_is_finished_once_what_follows_is_no_part_of_it(text: str, finish
         ("We add.\n", True, None),  # whether an answer follows is not known
         ("So 5.\n\n# Answer\n\n5\n\nAnd more", False, "So 5.\n\n# Answer\n\n5"),
         ("One.\nTwo.\n\n# Answer\n\n5\n", False, "One."),
+        ("So 5.\n\n# Answer", False, None),
         ("  \n ", False, None),
     ],
 )
