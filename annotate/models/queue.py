@@ -80,6 +80,16 @@ class Queue(models.Model):
         return self.name
 
 
+class RowByRow(Exists):
+    """EXISTS that is asked of one item after the other, in the queue's order, until one is found to give out.
+
+    Left alone, PostgreSQL makes a join of it, and where it misjudges the join it reads and sorts the whole queue: eight
+    seconds a claim with a million items. A subquery with an OFFSET stays what it is.
+    """
+
+    template = "EXISTS(%(subquery)s OFFSET 0)"
+
+
 class QueueItemQuerySet(models.QuerySet["QueueItem"]):
     def open(self) -> QueueItemQuerySet:
         """What waits for label, leased or not."""
@@ -92,10 +102,10 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
     def of_live_problems(self) -> QueueItemQuerySet:
         """Leave out what belongs to a retired problem: nobody is given it any more."""
         retired = Problem.objects.filter(retired_at__isnull=False)
-        # Two, not one with an OR: each becomes a look-up by key, where an OR reads all that is retired every time.
+        # Two, not one with an OR: each is a look-up by key, where an OR reads all that is retired every time.
         return self.filter(
-            ~Exists(retired.filter(solutions=OuterRef("solution"))),
-            ~Exists(retired.filter(pk=OuterRef("problem"))),
+            ~RowByRow(retired.filter(solutions=OuterRef("solution"))),
+            ~RowByRow(retired.filter(pk=OuterRef("problem"))),
         )
 
     def free(self) -> QueueItemQuerySet:
@@ -130,7 +140,7 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         """Leave out what this person has labelled, or put aside."""
         mine = person.labels.filter(Q(submitted_at__isnull=False) | Q(skipped_at__isnull=False))
         grown = mine.filter(solution=None, queue_item__isnull=False, problem=OuterRef("problem"))
-        return self.filter(~Exists(mine.filter(solution=OuterRef("solution"))), ~Exists(grown))
+        return self.filter(~RowByRow(mine.filter(solution=OuterRef("solution"))), ~RowByRow(grown))
 
 
 def _random_id() -> int:
