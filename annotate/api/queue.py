@@ -16,7 +16,7 @@ from rest_framework.viewsets import ViewSet
 
 from annotate.api.access import IsAnnotator, caller
 from annotate.api.bodies import Body
-from annotate.loop import grow
+from annotate.loop import concerns, grow, second_thoughts
 from annotate.loop import label as verbs
 from annotate.loop.work import Work
 from annotate.models import Label, Way
@@ -109,7 +109,15 @@ class Timed(Body):
     )
 
 
-class RateBody(Timed):
+class Given(Timed):
+    given_at = serializers.DateTimeField(
+        allow_null=True,
+        default=None,
+        help_text="When it was given, if not now: the newest counts, so sending it twice or late harms nothing.",
+    )
+
+
+class RateBody(Given):
     step_index = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
     rating = serializers.IntegerField(min_value=-1, max_value=1, help_text="-1 bad, 0 okay, 1 great.")
     unsure = serializers.BooleanField(
@@ -117,12 +125,16 @@ class RateBody(Timed):
     )
 
 
-class FlagBody(Timed):
+class FlagBody(Given):
     step_index = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
     unsure = serializers.BooleanField()
 
 
-class SubmitBody(Timed):
+class DisputeBody(Body):
+    text = serializers.CharField(max_length=10_000, help_text="What is right, and why.")
+
+
+class SubmitBody(Given):
     finish_reason = serializers.ChoiceField(
         FINISH_REASONS,
         allow_blank=True,
@@ -223,6 +235,30 @@ class Queue(ViewSet):
         label = verbs.submit(person=caller(request), item=item, **body)
         following = verbs.claim(person=caller(request)) if claim_next else None
         return Response(SubmitAnswerSerializer({"label": label, "next": following}).data)
+
+    @extend_schema(request=DisputeBody, responses={204: None})
+    @action(detail=True, methods=["post"])
+    def dispute(self, request: Request, item: int) -> Response:
+        """Say that the guess of the answer is wrong; a manager reads it."""
+        concerns.dispute(person=caller(request), item=item, **DisputeBody.read(request))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=Timed, responses={204: None})
+    @action(detail=True, methods=["post"])
+    def skip(self, request: Request, item: int) -> Response:
+        """Put the item aside: you are given it no more, others may take it, your draft stays."""
+        second_thoughts.skip(person=caller(request), item=item, **Timed.read(request))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None, responses=WorkSerializer)
+    @action(detail=True, methods=["post"], url_path="take-back", url_name="take-back")
+    def take_back(self, request: Request, item: int) -> Response:
+        """Take your submitted label back within the managers' time; it is your draft again, and your item."""
+        person = caller(request)
+        label = person.labels.submitted().filter(queue_item=item).values_list("pk", flat=True).first()
+        second_thoughts.take_back(person=person, label=label or 0)
+        work = verbs.claim(person=person)
+        return Response(status=status.HTTP_204_NO_CONTENT) if work is None else _shown(work)
 
     @extend_schema(request=None, responses=LeaseSerializer)
     @action(detail=True, methods=["post"])

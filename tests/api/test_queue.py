@@ -265,3 +265,28 @@ def test_a_solution_grows_step_by_step_over_the_api_too(ada: APIClient) -> None:
     work = ada.post(f"/api/queue/{work['item']}/write/", written, format="json").json()
     assert work["finish"] == "solution"
     assert ada.post(f"/api/queue/{work['item']}/submit/", {}, format="json").status_code == 200
+
+
+def test_what_is_sent_late_changes_nothing_that_is_newer(ada: APIClient) -> None:
+    item = QueueItemFactory.create()
+    post(ada, "next")
+    post(ada, f"{item.pk}/rate", {"step_index": 0, "rating": 1})
+    late = {"step_index": 0, "rating": -1, "given_at": (timezone.now() - timedelta(hours=1)).isoformat()}
+    assert post(ada, f"{item.pk}/rate", late).json()["steps"][0]["rating"] == 1
+    assert post(ada, f"{item.pk}/rate", late | {"given_at": "yesterday"}).status_code == 400
+
+
+def test_an_item_is_skipped_disputed_and_taken_back(ada: APIClient, ben: APIClient) -> None:
+    first, second = QueueItemFactory.create_batch(2)
+    post(ada, "next")
+    assert post(ada, f"{first.pk}/dispute", {"text": "It is 7."}).status_code == 204
+    assert post(ada, f"{first.pk}/dispute", {"text": ""}).status_code == 400
+    assert post(ada, f"{first.pk}/skip", {}).status_code == 204
+    assert post(ada, "next").json()["item"] == second.pk
+    post(ada, f"{second.pk}/rate", {"step_index": 0, "rating": -1})
+    post(ada, f"{second.pk}/submit", {})
+    assert post(ben, f"{second.pk}/take-back").status_code == 404
+    again = post(ada, f"{second.pk}/take-back").json()
+    assert (again["item"], again["steps"][0]["rating"]) == (second.pk, -1)
+    assert not Label.objects.submitted().exists()
+    assert post(ada, f"{second.pk}/take-back").status_code == 404
