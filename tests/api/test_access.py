@@ -40,7 +40,20 @@ FOR_MANAGERS = [
 ]
 FOR_ANNOTATORS = [("post", "queue/next/")] + [
     ("post", f"queue/1/{verb}/")
-    for verb in "rate flag undo choose write again submit heartbeat release dispute skip take-back".split()
+    for verb in [
+        "rate",
+        "flag",
+        "undo",
+        "choose",
+        "write",
+        "again",
+        "submit",
+        "heartbeat",
+        "release",
+        "dispute",
+        "skip",
+        "take-back",
+    ]
 ]
 FOR_ALL = [("get", "schema/")]
 
