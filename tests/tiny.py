@@ -70,7 +70,8 @@ def parrot_dir(path: str | Path, problem: str, solutions: list[str], *, steps: i
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        model.model.norm.weight *= 3  # sharper: it never stutters, and says each of several with the same chance still
+        # Sharper: it never stutters, and says each of several with the same chance still.
+        model.model.norm.weight *= 3
     path = Path(path)
     model.eval().save_pretrained(path, safe_serialization=True)
     tokenizer.save_pretrained(path)
