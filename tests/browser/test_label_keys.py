@@ -144,7 +144,7 @@ def test_keys_of_ones_own_work_and_the_old_ones_do_not(
     page.keyboard.press("d")
     page.locator("#key-submit").focus()
     page.keyboard.press("Space")
-    page.get_by_role("button", name="Save").click()
+    page.locator("#keys-form").get_by_role("button", name="Save").click()
     page.get_by_text("Your keys are saved.").wait_for()
     page.goto(f"{live_server.url}/label/")
     for key in ("3", "d", "d", "d", "Space"):
