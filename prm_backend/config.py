@@ -6,52 +6,82 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
+NEUTRAL = ("okay", "positive", "negative", "ignore")
+SUPERVISE = ("steps", "answer")
+# What a checkpoint was trained with that does not say so, since it is older than the choice.
+BEFORE = {"step_mean": False, "log_probs": False, "members": 1, "patience": 0}
+
 
 @dataclass(frozen=True)
 class PRMConfig:
-    """How a PRM is trained from a base model.
+    """How a PRM is trained from a base model. The defaults are measured: docs/decisions/0017, docs/results.md.
 
-    `depth` is the share of the backbone's layers that are used; those above are never run. Its default is measured:
-    on 128 labelled solutions (365 steps) a linear probe of SmolLM2-135M tells wrong steps from others (AUC,
-    cross-validated ridge) by layer 12 of 30 at 0.71, by layer 18 at 0.74 and by layer 24 at 0.67. A small sample.
-    `trained_layers` counts the layers that are trained, above the frozen, cached ones; 0 trains the head alone.
-    An optimiser step sees `batch_solutions` solutions, in micro-batches of at most `batch_tokens` (padded) tokens,
-    which alter memory and speed but not the loss. `class_weights` weigh the loss of steps rated -1, 0 and +1.
-    `head_norm` puts a LayerNorm before the head's linear layer; without it a checkpoint on any base can be exported
-    (`reward.export`), with it those on a Llama.
-    `segmentation` says how the labels' steps were cut (`text.segmentation`): the PRM reads no others.
-    More than `max_unusable_share` of the solutions without a usable label stops a training before it begins.
-    `beyond_error` also trains on ratings of steps after the first error, where a label has them.
+    What the head sees of a step:
+      depth           the share of the backbone's layers whose hidden states are read, after the final norm
+      step_mean       beside the last token's state, the mean over the step's tokens
+      log_probs       the backbone's own log-probabilities of the step's tokens (these need all its layers)
+      members         so many small heads, each on its own bootstrap of the labels; their mean is the score
+      adapter         start from the generator's weights, where the base brings an adapter, or from the plain base
+      head_norm       a LayerNorm before the linear layer; without it a checkpoint on any base can be exported, with it
+                      those on a Llama
+    What is trained beside the head:
+      trained_layers  the uppermost layers used; those below are frozen and cached. 0 trains the head alone
+      lora_rank       train these layers by low-rank adapters of that rank; 0 trains all of their weights
+    What is learnt:
+      beyond_error    also ratings of steps after the first error, where a label has them
+      supervise       "steps", or the "answer": an outcome model, read at the last token of the solution alone
+      neutral         a step rated 0 is its own class ("okay"), counts as +1 ("positive") or -1 ("negative"), or is
+                      left out ("ignore")
+      class_weights   weigh the loss of steps rated -1, 0 and +1
+      segmentation    how the labels' steps were cut (`text.segmentation`): the PRM reads no others
+    An optimiser step sees `batch_solutions` solutions, in micro-batches of at most `batch_tokens` tokens, which alter
+    memory and speed but not the loss. `patience` epochs without a better held-out loss end a training, and the best
+    epoch is kept; 0 always takes the last. More than `max_unusable_share` of the solutions without a usable label
+    stops a training before it begins.
     """
 
     depth: float = 0.6
-    trained_layers: int = 2
-    epochs: int = 2
+    step_mean: bool = True
+    log_probs: bool = False
+    head_norm: bool = True
+    members: int = 4
+    adapter: bool = True
+    trained_layers: int = 0
+    lora_rank: int = 0
+    segmentation: str = "newline-1"
+    supervise: str = "steps"
+    neutral: str = "okay"
+    beyond_error: bool = False
+    class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    epochs: int = 15
+    patience: int = 5
     batch_solutions: int = 16
     batch_tokens: int = 2048
     learning_rate: float = 1e-4
     head_learning_rate: float = 1e-3
-    weight_decay: float = 0.01
+    weight_decay: float = 0.1
     warmup_share: float = 0.1
     max_length: int = 1024
-    class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    head_norm: bool = True
     max_unusable_share: float = 0.1
-    beyond_error: bool = False
-    segmentation: str = "newline-1"
     seed: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "class_weights", tuple(self.class_weights))  # JSON has only lists
         if len(self.class_weights) != 3 or min(self.class_weights) < 0 or max(self.class_weights) == 0:
             raise ValueError(f"class_weights must be three weights of 0 or more, got {self.class_weights}")
-        for name in ("epochs", "batch_solutions", "batch_tokens", "max_length"):
+        for name in ("members", "epochs", "batch_solutions", "batch_tokens", "max_length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
+        for name in ("trained_layers", "lora_rank", "patience"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}")
+        for name, choices in (("neutral", NEUTRAL), ("supervise", SUPERVISE)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
         if not 0 < self.depth <= 1:
             raise ValueError(f"depth must lie in (0, 1], got {self.depth}")
-        if self.trained_layers < 0:
-            raise ValueError(f"trained_layers must be 0 or more, got {self.trained_layers}")
+        if self.lora_rank and not self.trained_layers:
+            raise ValueError("lora_rank adapts the trained layers, and trained_layers is 0")
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,19 @@ def locate(spec: str) -> Path:
 
 
 def load_base(
-    path: Path, *, device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32
+    path: Path,
+    *,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    adapter: bool = True,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The causal model, frozen and in evaluation mode, and its tokenizer; an `adapter/` inside is merged in."""
+    """The causal model, frozen and in evaluation mode, and its tokenizer; an `adapter/` inside is merged in.
+
+    `adapter=False` leaves it out: the plain base.
+    """
     tokenizer = AutoTokenizer.from_pretrained(path)
     model = AutoModelForCausalLM.from_pretrained(path, dtype=dtype, use_safetensors=True)
-    if (path / ADAPTER / "adapter_model.safetensors").is_file():
+    if adapter and (path / ADAPTER / "adapter_model.safetensors").is_file():
         from peft import PeftModel  # heavy, and most bases have no adapter
 
         model = PeftModel.from_pretrained(model, path / ADAPTER).merge_and_unload()

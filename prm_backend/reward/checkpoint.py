@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from prm_backend.config import PRMConfig, config_hash, json_hash
+from prm_backend.config import BEFORE, PRMConfig, config_hash, json_hash
 from prm_backend.text.encoding import ENCODING_VERSION
 from prm_backend.types import Report
 
@@ -106,9 +106,9 @@ def read_tensors(directory: Path) -> dict[str, Tensor]:
 
 def _meta(raw: dict[str, Any]) -> Meta:
     report = raw["report"]
-    # What a program of before did not write has its default, in the config too.
+    # What a program of before did not write has its default; in the config, what that program did.
     values = {f.name: raw[f.name] for f in fields(Meta) if f.name in raw}
-    values["config"] = PRMConfig(**raw["config"])
+    values["config"] = PRMConfig(**(BEFORE | raw["config"]))
     values["report"] = Report(
         report["metrics"], tuple(report["curve"]), tuple(report["notes"]), report["tables"]
     )

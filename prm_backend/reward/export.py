@@ -82,7 +82,12 @@ def export(
 
 def stock_model(prm: PRM, labels: int) -> PreTrainedModel:
     """The PRM as transformers' own token classifier of its base's kind, in float32 on the CPU."""
-    linear = _linear(prm.head.linear, LABELS[labels])
+    if prm.config.step_mean or prm.config.log_probs:
+        raise ExportRefused(
+            "it looks at more of a step than its last token, which no stock architecture does; train it with "
+            "step_mean = false and log_probs = false"
+        )
+    linear = _linear(prm.head.merged(), LABELS[labels])
     state = {name: tensor.float().cpu() for name, tensor in prm.split.state_dict(prm.above).items()}
     config = copy.deepcopy(prm.split.config)
     layers = prm.split.stop

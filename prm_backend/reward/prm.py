@@ -1,41 +1,41 @@
 """Our PRM: a causal backbone with a head over {-1, 0, +1}, read at the last token of each step.
 
-One forward pass scores a whole solution. Knows neither labels nor losses; `training` fits what is here.
+One forward pass scores a whole solution, and what several solutions begin with is computed once. Knows neither labels
+nor losses; `training` fits what is here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from prm_backend.config import PRMConfig
 from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import CheckpointRefused, Meta, read_meta, read_tensors
+from prm_backend.reward.head import StepHead, pool, probabilities, spread
+from prm_backend.reward.likelihood import step_likelihoods
+from prm_backend.reward.packing import Pack, pack, packs
 from prm_backend.reward.split import Split
 from prm_backend.text.encoding import Encoded, encode
 from prm_backend.text.segmentation import require_same
 from prm_backend.text.segmentation import segmentation as text_segmentation
 from prm_backend.types import NEWLINE, StepProbs, Unscorable
 
-CLASSES = (-1, 0, 1)  # the head's outputs, in order: bad, okay, great
 
+@dataclass(frozen=True)
+class Reading:
+    """What the frozen model makes of a pack: `hidden` [tokens, width] enters the trained layers, `figures` [steps, 3]
+    says how likely each step was to it (None where the PRM does not look at that)."""
 
-class StepHead(nn.Module):
-    """Hidden state of a step's last token → three logits. Starts at zero: every class equally likely."""
-
-    def __init__(self, width: int, norm: bool = True) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(width) if norm else nn.Identity()
-        self.linear = nn.Linear(width, len(CLASSES))
-        nn.init.zeros_(self.linear.weight)
-        nn.init.zeros_(self.linear.bias)
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        return self.linear(self.norm(hidden.float()))
+    packed: Pack
+    hidden: Tensor
+    figures: Tensor | None
 
 
 class PRM:
@@ -48,9 +48,9 @@ class PRM:
         config: PRMConfig,
         *,
         name: str = "untrained",
-        batch_tokens: int = 4096,
+        batch_tokens: int = 2048,
     ) -> None:
-        """An untrained PRM on `model` (frozen, shared, never changed). `batch_tokens` bounds a batch, padding included.
+        """An untrained PRM on `model`, whose weights never change. `batch_tokens` bounds what one pass reads.
 
         Raises UnsupportedBackbone where the model's layers cannot be run in two parts.
         """
@@ -61,10 +61,13 @@ class PRM:
             config.max_length, getattr(model.config, "max_position_embeddings", config.max_length)
         )
         self.batch_tokens = batch_tokens
+        self.config = config
         self.split = Split(model, config.trained_layers, config.depth)
-        self.above = self.split.trainable_above()
-        self.head = StepHead(model.config.hidden_size, config.head_norm).to(model.device)
+        self.above = self.split.trainable_above(config.lora_rank)
+        self.width = model.config.hidden_size
+        self.head = StepHead(self.width, config).to(model.device)
         self.device = model.device
+        self._output = model.get_output_embeddings()
 
     @classmethod
     def load(
@@ -82,31 +85,34 @@ class PRM:
         directory = Path(directory)
         meta = read_meta(directory)
         path = _base_of(meta, base)
-        model, tokenizer = load_base(path, device=device, dtype=dtype)
+        model, tokenizer = load_base(path, device=device, dtype=dtype, adapter=meta.config.adapter)
         prm = cls(model, tokenizer, meta.config, name=directory.name)
         prm.load_trained(read_tensors(directory))
         return prm
 
-    def above_parameters(self) -> list[nn.Parameter]:
-        """What is trained beside the head; none, not even the final norm, where only the head is."""
-        return list(self.above.parameters()) if self.split.first < self.split.stop else []
-
     def trained(self) -> dict[str, Tensor]:
         """The weights that training changes, by name; what a checkpoint holds."""
-        return {f"above.{k}": v for k, v in self.above.state_dict().items()} | {
-            f"head.{k}": v for k, v in self.head.state_dict().items()
-        }
+        learnt = {name for name, parameter in self.above.named_parameters() if parameter.requires_grad}
+        above = {f"above.{k}": v for k, v in self.above.state_dict().items() if k in learnt}
+        return above | {f"head.{k}": v for k, v in self.head.state_dict().items()}
 
     def load_trained(self, tensors: dict[str, Tensor]) -> None:
         """Take over the weights `trained` gave. CheckpointRefused where names or shapes differ."""
+        missing = self.trained().keys() - tensors.keys() - {"head.temperature"}  # older than calibration
+        if missing:
+            raise CheckpointRefused(
+                f"the checkpoint's weights do not fit its base model: {missing} are missing"
+            )
         for part in ("above", "head"):
             own = {k.removeprefix(f"{part}."): v for k, v in tensors.items() if k.startswith(f"{part}.")}
             try:
-                getattr(self, part).load_state_dict(own)
+                unknown = getattr(self, part).load_state_dict(own, strict=False).unexpected_keys
             except RuntimeError as error:
                 raise CheckpointRefused(
                     f"the checkpoint's weights do not fit its base model: {error}"
                 ) from None
+            if unknown:
+                raise CheckpointRefused(f"the checkpoint's weights do not fit its base model: {unknown}")
 
     def encode(self, problem: str, steps: Sequence[str]) -> Encoded | Unscorable:
         """The tokens this PRM reads; Unscorable where they are more than `max_length`."""
@@ -123,32 +129,82 @@ class PRM:
 
         Raises OtherSegmentation where the steps were cut otherwise than those it was trained on.
         """
+        return [
+            found if isinstance(found, Unscorable) else [probs for probs, _ in found]
+            for found in self.score_with_spread(problems, solutions, segmentation=segmentation)
+        ]
+
+    def score_with_spread(
+        self,
+        problems: Sequence[str],
+        solutions: Sequence[Sequence[str]],
+        *,
+        segmentation: str = NEWLINE,
+    ) -> list[list[tuple[StepProbs, float]] | Unscorable]:
+        """As `score`, each step's probabilities with how far the head's members are apart about p(bad)."""
         require_same(self.segmentation, segmentation)
         encoded = [self.encode(p, steps) for p, steps in zip(problems, solutions, strict=True)]
-        found: list[list[StepProbs] | Unscorable] = [e if isinstance(e, Unscorable) else [] for e in encoded]
-        lengths = {i: len(e) for i, e in enumerate(encoded) if isinstance(e, Encoded)}
-        for batch in batches_by_length(lengths, self.batch_tokens):
-            rows = [e for i in batch if isinstance(e := encoded[i], Encoded)]
+        found: list[list[tuple[StepProbs, float]] | Unscorable] = [
+            e if isinstance(e, Unscorable) else [] for e in encoded
+        ]
+        scorable = [(i, e) for i, e in enumerate(encoded) if isinstance(e, Encoded)]
+
+        def run(batch: list[int]) -> None:
+            rows = [scorable[k][1] for k in batch]
             with torch.inference_mode():
-                logits = self.logits(rows, self.frozen(rows))
-            for i, probs in zip(batch, step_probs(rows, logits), strict=True):
-                found[i] = probs
+                logits = self.logits(rows, self.read(rows))
+            each = iter(zip(step_probs(logits), spread(logits).tolist(), strict=True))
+            for k in batch:
+                i, row = scorable[k]
+                found[i] = [next(each) for _ in row.label_positions]
+
+        self.batch_tokens = each_pack([row.input_ids for _, row in scorable], self.batch_tokens, run)
         return found
 
-    def frozen(self, rows: Sequence[Encoded]) -> Tensor:
-        """[rows, tokens, width]: the hidden states below the trained layers, padded on the right."""
-        longest = max(len(row) for row in rows)
-        # Any id pads: under the causal mask no real token sees what stands to its right.
-        ids = torch.zeros(len(rows), longest, dtype=torch.long)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)] = torch.tensor(row.input_ids)
-        return self.split.below(ids.to(self.device))
+    def read(self, rows: Sequence[Encoded]) -> Reading:
+        """One pass of the frozen layers over all rows together."""
+        packed = pack([row.input_ids for row in rows], self.device)
+        hidden = self.split.below(packed)
+        if not self.config.log_probs:
+            return Reading(packed, hidden, None)
+        final = self.split.rest(hidden, packed)
+        return Reading(packed, hidden, step_likelihoods(final, self._output, rows, packed))
 
-    def logits(self, rows: Sequence[Encoded], hidden: Tensor) -> Tensor:
-        """[steps of all rows, 3] logits over `CLASSES`, out of `frozen`'s hidden states."""
-        where = [(i, position) for i, row in enumerate(rows) for position in row.label_positions]
-        row_index, token_index = torch.tensor(where, device=self.device).T
-        return self.head(self.above(hidden)[row_index, token_index])
+    def states(self, rows: Sequence[Encoded], reading: Reading) -> Tensor:
+        """[steps of all rows, 1 or 2, width]: what the head looks at, through the trained layers."""
+        return pool(
+            self.above(reading.hidden, reading.packed), rows, reading.packed, mean=self.config.step_mean
+        )
+
+    def logits(self, rows: Sequence[Encoded], reading: Reading) -> Tensor:
+        """[steps of all rows, members, 3] logits over `CLASSES`."""
+        return self.head(self.states(rows, reading), reading.figures)
+
+
+def each_pack(rows: Sequence[Sequence[int]], budget: int, run: Callable[[list[int]], None]) -> int:
+    """Call `run` with the indices of each pack of token rows; where memory runs out, halve the budget and go on.
+
+    Returns the budget that was kept to. What a single row runs into is raised.
+    """
+    waiting = list(range(len(rows)))
+    while waiting:
+        batch: list[int] = []
+        done: set[int] = set()
+        try:
+            for picked in packs([rows[i] for i in waiting], budget):
+                batch = [waiting[k] for k in picked]
+                run(batch)
+                done.update(batch)
+        except Exception as error:
+            if len(batch) == 1 or not should_reduce_batch_size(error):
+                raise
+            budget //= 2
+        waiting = [i for i in waiting if i not in done]
+        if waiting:
+            clear_device_cache(
+                garbage_collection=True
+            )  # not while the error holds the frames that hold the memory
+    return budget
 
 
 def batches_by_length(lengths: dict[int, int], batch_tokens: int) -> Iterator[list[int]]:
@@ -168,10 +224,9 @@ def batches_by_length(lengths: dict[int, int], batch_tokens: int) -> Iterator[li
         yield batch
 
 
-def step_probs(rows: Sequence[Encoded], logits: Tensor) -> list[list[StepProbs]]:
-    """The softmax of `PRM.logits` in float64, a list for each row."""
-    probs = iter(torch.softmax(logits.double(), dim=-1).tolist())
-    return [[StepProbs(*next(probs)) for _ in row.label_positions] for row in rows]
+def step_probs(logits: Tensor) -> list[StepProbs]:
+    """The probabilities of `PRM.logits`, the members' mean."""
+    return [StepProbs(*probs) for probs in probabilities(logits).tolist()]
 
 
 def _base_of(meta: Meta, base: str | None) -> Path:

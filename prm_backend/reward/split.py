@@ -1,5 +1,7 @@
 """A causal transformer in two parts: frozen layers below, trained ones above. Knows layers, no steps.
 
+Both parts run on packs (see `packing`): no padding, shared beginnings once.
+
 Works for models whose layers run one after the other over the embeddings (Llama, Qwen, Mistral, SmolLM …); a model
 that does more between them (GPT-2 adds positions, Gemma scales) is found out by a probe and refused.
 """
@@ -14,8 +16,11 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from prm_backend.reward.packing import Pack, pack, use_packing
+
 _PROBE_TOKENS = 12
-_PROBE_TOLERANCE = 1e-3
+_PROBE_TOLERANCE = {torch.float32: 1e-3}  # shares of the largest state
+_COARSE_TOLERANCE = 0.1  # half precision rounds another order of sums visibly
 
 
 class UnsupportedBackbone(ValueError):
@@ -23,13 +28,16 @@ class UnsupportedBackbone(ValueError):
 
 
 class Split:
-    """`below(ids)` gives the hidden states that enter layer `first`; `above` runs on from there to layer `stop`.
+    """`below(pack)` gives the hidden states that enter layer `first`; `above` runs on from there to layer `stop`.
 
-    Rows are padded on the right: under a causal mask no real token sees the padding.
+    `rest` runs the untouched model from layer `first` to its end, for what it predicts.
     """
 
     def __init__(self, model: PreTrainedModel, trained_layers: int, depth: float = 1.0) -> None:
-        """Use the lowest `depth` (a share) of the layers, at least as many as are trained. The model stays as it is."""
+        """Use the lowest `depth` (a share) of the layers, at least as many as are trained.
+
+        The model's weights stay as they are; its attention is made to understand packs.
+        """
         backbone = cast(PreTrainedModel, model.base_model)
         name, layers = _layers(backbone)
         if not 0 <= trained_layers <= len(layers):
@@ -39,21 +47,22 @@ class Split:
         self._name = name
         self.stop = max(math.ceil(depth * len(layers)), trained_layers)
         self.first = self.stop - trained_layers
+        self.layers = len(layers)
+        rows = _probe_rows(model.config.vocab_size)
+        expected = _alone(backbone, rows)
+        use_packing(model)
         self._below = _part(backbone, name, 0, self.first)
         for norm in _after_layers(backbone, name):
             self._below._modules[norm] = nn.Identity()
         self._above = _upper_part(backbone, name, self.first, self.stop)
         self.config = backbone.config
-        self._probe(backbone, _upper_part(backbone, name, self.first, len(layers)))
+        self._rest = _upper_part(backbone, name, self.first, len(layers))
+        self._probe(model.config.model_type, pack(rows, model.device), expected)
 
     @torch.inference_mode()
-    def below(self, input_ids: Tensor) -> Tensor:
-        """[batch, tokens] ids → [batch, tokens, width] hidden states entering layer `first`."""
-        return _hidden(self._below, input_ids=input_ids)
-
-    def trainable_above(self) -> Above:
-        """A copy, in float32 and with gradients, of layers `first` to `stop` and the final norm."""
-        return Above(copy.deepcopy(self._above).float().requires_grad_(True))
+    def below(self, packed: Pack) -> Tensor:
+        """[tokens, width] hidden states entering layer `first`."""
+        return _run(self._below, packed, input_ids=packed.ids)
 
     def state_dict(self, above: Above) -> dict[str, Tensor]:
         """The weights of a backbone of `stop` layers that computes `above(below(ids))`, by transformers' names."""
@@ -66,37 +75,68 @@ class Split:
         return {k: t.detach().clone() for k, t in (self._below.state_dict() | upper).items()}
 
     @torch.inference_mode()
-    def _probe(self, whole: PreTrainedModel, rest: PreTrainedModel) -> None:
-        """UnsupportedBackbone unless `below` and the rest together compute what the whole does."""
-        kind = whole.config.model_type
-        ids = torch.arange(_PROBE_TOKENS, device=whole.device)[None] % whole.config.vocab_size
-        expected = _hidden(whole, input_ids=ids)
+    def rest(self, hidden: Tensor, packed: Pack) -> Tensor:
+        """[tokens, width] final hidden states of the untouched model, out of what `below` gave."""
+        return _run(self._rest, packed, inputs_embeds=hidden[None])
+
+    def trainable_above(self, lora_rank: int = 0) -> Above:
+        """A copy, in float32, of layers `first` to `stop` and the final norm, with gradients.
+
+        With `lora_rank`, only low-rank adapters on its linear layers have any. Without layers, nothing has, not even
+        the norm.
+        """
+        above = Above(copy.deepcopy(self._above).float())
+        above.requires_grad_(self.first < self.stop)
+        if lora_rank:
+            from peft import LoraConfig, inject_adapter_in_model  # heavy, and seldom asked for
+
+            adapters = LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear")
+            inject_adapter_in_model(adapters, above.part)
+        return above
+
+    def _probe(self, kind: str, packed: Pack, expected: list[Tensor]) -> None:
+        """UnsupportedBackbone unless the parts, on a pack, compute what the whole does on each row alone."""
         try:
-            found = _hidden(rest, inputs_embeds=self.below(ids))
+            found = self.rest(self.below(packed), packed)
         except Exception as error:
             raise UnsupportedBackbone(f"{kind} cannot be cut between its layers: {error!r}") from error
-        off = (found - expected).abs().max().item()
-        if not off <= _PROBE_TOLERANCE * max(1.0, expected.abs().max().item()):
-            raise UnsupportedBackbone(
-                f"{kind} cut between its layers computes something else (off by {off:.3g}): "
-                "it cannot be trained with frozen, cached lower layers"
-            )
+        tolerance = _PROBE_TOLERANCE.get(found.dtype, _COARSE_TOLERANCE)
+        for place, row in zip(packed.places, expected, strict=True):
+            off = (found[place] - row).abs().max().item()
+            if not off <= tolerance * max(1.0, row.abs().max().item()):
+                raise UnsupportedBackbone(
+                    f"{kind} cut between its layers computes something else (off by {off:.3g}): "
+                    "it cannot be trained with frozen, cached lower layers"
+                )
 
 
 class Above(nn.Module):
-    """The trained layers: hidden states in, final hidden states out."""
+    """The trained layers: [tokens, width] hidden states in, final hidden states out."""
 
     def __init__(self, part: nn.Module) -> None:
         super().__init__()
         self.part = part
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        return _hidden(self.part, inputs_embeds=hidden.float())
+    def forward(self, hidden: Tensor, packed: Pack) -> Tensor:
+        return _run(self.part, packed, inputs_embeds=hidden.float()[None])
 
 
-def _hidden(part: nn.Module, **inputs: Tensor) -> Tensor:
-    # use_cache=False: nobody generates here. The mask is causal by itself, so right padding needs none.
-    return part(**inputs, use_cache=False).last_hidden_state
+def _run(part: nn.Module, packed: Pack, **inputs: Tensor) -> Tensor:
+    # use_cache=False: nobody generates here.
+    found = part(**inputs, position_ids=packed.positions, pack=packed, use_cache=False)
+    return found.last_hidden_state[0]
+
+
+def _probe_rows(vocabulary: int) -> list[list[int]]:
+    """Two rows that begin alike."""
+    row = [i % vocabulary for i in range(_PROBE_TOKENS)]
+    return [row, [*row[: _PROBE_TOKENS // 2], *row[: _PROBE_TOKENS // 3]]]
+
+
+@torch.inference_mode()
+def _alone(backbone: PreTrainedModel, rows: list[list[int]]) -> list[Tensor]:
+    ids = [torch.tensor([row], device=backbone.device) for row in rows]
+    return [backbone(input_ids=row, use_cache=False).last_hidden_state[0] for row in ids]
 
 
 def _layers(backbone: nn.Module) -> tuple[str, nn.ModuleList]:

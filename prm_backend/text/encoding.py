@@ -28,13 +28,24 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True)
 class Encoded:
-    """A tokenised solution. `label_positions[i]` indexes step i's last token in `input_ids`; it rises."""
+    """A tokenised solution. `label_positions[i]` indexes step i's last token in `input_ids`; it rises.
+
+    `starts` are the steps' first tokens, in a layout that says so (ours). Where there are more starts than positions,
+    the first steps are context and not read.
+    """
 
     input_ids: tuple[int, ...]
     label_positions: tuple[int, ...]
+    starts: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.input_ids)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the steps that are read begin, and where they end (exclusive)."""
+        starts = self.starts[len(self.starts) - len(self.label_positions) :]
+        return [(start, last + 1) for start, last in zip(starts, self.label_positions, strict=True)]
 
 
 def encode(tokenizer: Tokenizer, problem: str, steps: Sequence[str], max_length: int) -> Encoded | Unscorable:
@@ -50,15 +61,16 @@ def encode(tokenizer: Tokenizer, problem: str, steps: Sequence[str], max_length:
         texts, add_special_tokens=False, split_special_tokens=True, verbose=False
     )["input_ids"]
     ids = [*leading_ids(tokenizer), *problem_ids]
-    positions = []
+    starts, positions = [], []
     for number, step_ids in enumerate(steps_ids, start=1):
         if not step_ids or not steps[number - 1].strip():
             return Unscorable(f"step {number} of {len(steps)} is empty")
         ids += [*separator_ids, *step_ids]
+        starts.append(len(ids) - len(step_ids))
         positions.append(len(ids) - 1)
     if len(ids) > max_length:
         return Unscorable(f"the solution has {len(ids)} tokens, more than the {max_length} that fit")
-    return Encoded(tuple(ids), tuple(positions))
+    return Encoded(tuple(ids), tuple(positions), tuple(starts))
 
 
 def leading_ids(tokenizer: Tokenizer) -> list[int]:

@@ -44,12 +44,18 @@ class TrainingRefused(ValueError):
     """The labels cannot be trained on; the message says why and how to mend it."""
 
 
-def make_dataset(solutions: Sequence[LabelledSolution], encode: Encode) -> Dataset:
-    """Encode the supervised part of each solution. The causal model sees nothing of what is cut off behind it."""
+def make_dataset(
+    solutions: Sequence[LabelledSolution], encode: Encode, *, supervise: str = "steps"
+) -> Dataset:
+    """Encode the supervised part of each solution. The causal model sees nothing of what is cut off behind it.
+
+    With `supervise` "answer", an outcome model's data (Lightman et al., section 2.5): whole solutions, read at their
+    last token alone, where a grade is the rating.
+    """
     examples, unusable = [], []
     for solution in solutions:
         steps = solution.supervised_steps
-        first = solution.context
+        first = solution.context if supervise == "steps" else len(solution.steps) - 1
         if steps <= first:
             unusable.append((solution, f"its step {first + 1} is not rated"))
             continue

@@ -1,36 +1,74 @@
-"""The training loop: frozen layers once into a cache, then epochs over the layers above. Writes no checkpoint."""
+"""The training loop: the frozen part once into a cache, then epochs over what is trained. Writes no checkpoint.
+
+One loop for the head alone, uppermost layers, low-rank adapters and all layers; Accelerate spreads it over devices
+(`accelerate launch`), where each process holds and reads its share of the solutions.
+"""
 
 from __future__ import annotations
 
 import math
 import random
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
 from prm_backend.config import PRMConfig
-from prm_backend.reward.prm import PRM, batches_by_length, step_probs
-from prm_backend.training.cache import HiddenCache
+from prm_backend.reward.head import pool
+from prm_backend.reward.packing import Pack, packs
+from prm_backend.reward.prm import PRM, step_probs
+from prm_backend.text.encoding import Encoded
+from prm_backend.training.calibration import fit_temperature, mean_nll
 from prm_backend.training.dataset import Example
+from prm_backend.training.frozen import Frozen
+from prm_backend.training.resume import Resume
 from prm_backend.types import Progress, ProgressCallback, StepProbs
 
 _MAX_GRADIENT_NORM = 1.0
 _BACKWARD_COST = 3  # forward and backward together, in forwards
+_LEARNT = {"okay": 1, "ignore": 1, "positive": 2, "negative": 0}  # what a step rated 0 counts as
 
 Curve = list[dict[str, float]]
 
 
-class Fitting:
-    """One training of `prm` on `train`, judged on `held_out` after every epoch.
+@dataclass
+class Reached:
+    """How far a training has come; `logits` are the held-out ones of the epoch that is `kept`, the best or the last."""
 
-    `cache` holds the frozen hidden states of the train examples, then of the held-out ones; rows are counted so
-    everywhere here.
-    """
+    epoch: int = 0
+    curve: Curve = field(default_factory=list)
+    best: float = math.inf
+    waited: int = 0  # epochs since
+    kept: dict[str, Tensor] = field(default_factory=dict)
+    logits: Tensor = field(default_factory=lambda: torch.empty(0, 1, 3))
+
+
+class Trained(nn.Module):
+    """The part of a PRM that training changes, as one module."""
+
+    def __init__(self, prm: PRM) -> None:
+        super().__init__()
+        self.above, self.head = prm.above, prm.head
+
+    def forward(
+        self, states: Tensor, figures: Tensor | None, rows: Sequence[Encoded], packed: Pack | None
+    ) -> Tensor:
+        """[steps, members, 3] logits: from the steps' states, or from the hidden states of a pack."""
+        if packed is not None:
+            states = pool(self.above(states, packed), rows, packed, mean=self.head.states == 2)
+        return self.head(states, figures)
+
+
+class Fitting:
+    """One training of `prm` on `train`, judged on `held_out` after every epoch. A row is an example, counted through
+    `train` and then `held_out`."""
 
     def __init__(
         self,
@@ -38,118 +76,185 @@ class Fitting:
         config: PRMConfig,
         train: Sequence[Example],
         held_out: Sequence[Example],
-        cache: HiddenCache,
+        directory: Path,
         progress: ProgressCallback,
+        resume: Resume | None = None,
     ) -> None:
-        self.prm, self.config, self.cache = prm, config, cache
+        """`directory` is where the cache goes; what `resume` holds of a former attempt is not done again."""
+        self.accelerator = Accelerator(
+            cpu=prm.device.type == "cpu", mixed_precision="bf16" if prm.device.type == "cuda" else "no"
+        )
+        self.prm, self.config, self.resume = prm, config, resume
         self.examples = [*train, *held_out]
         self.train_rows = range(len(train))
         self.held_out_rows = range(len(train), len(self.examples))
-        self._class_weights = torch.tensor(config.class_weights)
+        self.frozen = Frozen(prm, self.examples, resume.directory if resume else directory, keep=bool(resume))
+        self.model = Trained(prm)
+        self._learnt = torch.tensor([0, _LEARNT[config.neutral], 2])  # the class that a rating teaches
+        self._weights = label_weights(config, self.examples, len(train))
         self._progress, self._done = progress, 0
-        # One unit of work is one token through one layer, forward; the head counts as a layer.
-        self._above = config.trained_layers + 1
+        # One unit of work is one token through one layer, forward; the head counts as a layer, where it reads tokens.
+        self._read = prm.split.layers if config.log_probs else prm.split.first
+        self._above = 0 if self.frozen.steps_only else config.trained_layers + 1
         per_epoch = self._tokens(self.train_rows) * _BACKWARD_COST + self._tokens(self.held_out_rows)
-        self._total = self._tokens(range(len(self.examples))) * prm.split.first + (
+        self._total = self._tokens(range(len(self.examples))) * self._read + (
             per_epoch * self._above * config.epochs
         )
 
-    def run(self) -> tuple[Curve, list[list[StepProbs]]]:
-        """The curve, and each held-out example's step probabilities by the trained PRM."""
-        self._fill_cache()
+    def run(self) -> tuple[Curve, Tensor]:
+        """The curve, and the [held-out steps, members, 3] logits of the trained PRM before its temperature was set."""
+        self.frozen.fill(
+            self._mine(range(len(self.examples))),
+            self.config.batch_tokens,
+            lambda rows: self._advance(rows, self._read, "reading the solutions through the frozen layers"),
+        )
         steps_an_epoch = math.ceil(len(self.train_rows) / self.config.batch_solutions)
-        optimiser, schedule = _optimiser(self.prm, self.config, steps_an_epoch * self.config.epochs)
-        trained = [*self.prm.above_parameters(), *self.prm.head.parameters()]
-        rng = random.Random(self.config.seed)
-        curve: Curve = []
-        scored: list[list[StepProbs]] = []
-        for epoch in range(1, self.config.epochs + 1):
-            order = rng.sample(self.train_rows, len(self.train_rows))
-            for start in range(0, len(order), self.config.batch_solutions):
-                rows = order[start : start + self.config.batch_solutions]
-                loss = self._accumulate(rows, f"training, epoch {epoch} of {self.config.epochs}")
-                nn.utils.clip_grad_norm_(trained, _MAX_GRADIENT_NORM)
-                optimiser.step()
-                optimiser.zero_grad()
-                schedule.step()
-                curve.append({"epoch": epoch, "step": len(curve) + 1, "loss": loss})
-            scored = self._judge()
-            if scored:
-                curve[-1]["held_out_nll"] = self._nll(scored)
-        return curve, scored
+        optimiser, schedule = _optimiser(self.model, self.config, steps_an_epoch * self.config.epochs)
+        reached = Reached()
+        if self.resume and (state := self.resume.load()):
+            self.prm.load_trained(state["trained"])
+            optimiser.load_state_dict(state["optimiser"])
+            schedule.load_state_dict(state["schedule"])
+            reached = Reached(**state["reached"])
+        while reached.epoch < self.config.epochs and not self._has_waited(reached.waited):
+            self._epoch(reached, optimiser, schedule)
+            if self.resume and self.accelerator.is_main_process:
+                self.resume.save(
+                    trained=self.prm.trained(), optimiser=optimiser.state_dict(),
+                    schedule=schedule.state_dict(), reached=vars(reached),
+                )  # fmt: skip
+        if self.config.patience and reached.kept:
+            self.prm.load_trained(reached.kept)
+        if self._done < self._total:  # it ended early
+            self._progress(Progress(self._total, self._total, "judging on held-out labels"))
+        found = fit_temperature(reached.logits, self._targets(self.held_out_rows))
+        self.prm.head.temperature.fill_(found)
+        return reached.curve, reached.logits
 
-    def _fill_cache(self) -> None:
-        for rows in self._batches(range(len(self.examples))):
-            hidden = self.prm.frozen([self.examples[row].encoded for row in rows])
-            for row, states in zip(rows, hidden, strict=True):
-                self.cache.put(row, states)
-            self._advance(rows, self.prm.split.first, "reading the solutions through the frozen layers")
+    def _has_waited(self, epochs: int) -> bool:
+        return bool(self.config.patience) and epochs >= self.config.patience
+
+    def _epoch(self, reached: Reached, optimiser: AdamW, schedule: LambdaLR) -> None:
+        reached.epoch += 1
+        order = random.Random(f"{self.config.seed}/{reached.epoch}").sample(
+            self.train_rows, len(self.train_rows)
+        )
+        for start in range(0, len(order), self.config.batch_solutions):
+            rows = order[start : start + self.config.batch_solutions]
+            loss = self._accumulate(rows, f"training, epoch {reached.epoch} of {self.config.epochs}")
+            self.accelerator.clip_grad_norm_(self.model.parameters(), _MAX_GRADIENT_NORM)
+            optimiser.step()
+            optimiser.zero_grad()
+            schedule.step()
+            reached.curve.append({"epoch": reached.epoch, "step": len(reached.curve) + 1, "loss": loss})
+        logits = self._judge()
+        if not len(logits):
+            return
+        nll = reached.curve[-1]["held_out_nll"] = mean_nll(logits, self._targets(self.held_out_rows))
+        reached.waited += 1
+        if nll < reached.best or not self.config.patience:
+            reached.best, reached.waited, reached.logits = nll, 0, logits
+            reached.kept = {k: v.detach().clone() for k, v in self.prm.trained().items()}
 
     def _accumulate(self, rows: Sequence[int], message: str) -> float:
-        """Add up the gradient of the mean loss over the rows' labels; micro-batches do not change it."""
-        weights = {r: self._class_weights[list(e.targets)] * e.weight for r, e in self._at(rows)}
-        total = sum(w.sum().item() for w in weights.values())
+        """Add up the gradient of the mean loss over the rows' labels; neither micro-batches nor processes change it."""
+        total = sum(self._weights[row].sum().item() for row in rows)
         if total == 0:
             return 0.0
-        loss = 0.0
-        for batch in self._batches(rows):
-            logits = self._logits(batch)
-            targets = torch.tensor([t for _, e in self._at(batch) for t in e.targets])
-            each = F.cross_entropy(logits, targets.to(logits.device), reduction="none")
-            part = (each * torch.cat([weights[row] for row in batch]).to(logits.device)).sum() / total
-            part.backward()
-            loss += part.item()
+        loss = torch.zeros((), device=self.prm.device)
+        for batch in self._batches(self._mine(rows)):
+            with self.accelerator.autocast():
+                logits = self._logits(batch).float()
+            targets = self._learnt[self._targets(batch)][:, None].expand(logits.shape[:2]).to(logits.device)
+            each = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+            weights = torch.cat([self._weights[row] for row in batch]).to(logits.device)
+            part = (each * weights.flatten()).sum() / total
+            self.accelerator.backward(part)
+            loss += part.detach()
             self._advance(batch, self._above * _BACKWARD_COST, message)
-        return loss
+        return self._summed(loss).item()
 
-    def _judge(self) -> list[list[StepProbs]]:
-        scored: dict[int, list[StepProbs]] = {}
-        for rows in self._batches(self.held_out_rows):
-            with torch.no_grad():
-                logits = self._logits(rows)
-            encoded = [self.examples[row].encoded for row in rows]
-            scored.update(zip(rows, step_probs(encoded, logits), strict=True))
+    def _summed(self, loss: Tensor) -> Tensor:
+        """The loss, and the gradients in place, over all processes; one without a row adds nothing."""
+        if self.accelerator.num_processes == 1:
+            return loss
+        for parameter in self.model.parameters():
+            if parameter.requires_grad:
+                own = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+                parameter.grad = self.accelerator.reduce(own, "sum")
+        return self.accelerator.reduce(loss, "sum")
+
+    @torch.no_grad()
+    def _judge(self) -> Tensor:
+        found: dict[int, Tensor] = {}
+        for rows in self._batches(self._mine(self.held_out_rows)):
+            counts = [len(self.examples[row].targets) for row in rows]
+            found.update(zip(rows, self._logits(rows).float().cpu().split(counts), strict=True))
             self._advance(rows, self._above, "judging on held-out labels")
-        return [scored[row] for row in self.held_out_rows]
-
-    def _nll(self, scored: Sequence[Sequence[StepProbs]]) -> float:
-        held_out = self.examples[self.held_out_rows.start :]
-        losses = [
-            -math.log(max(step[target], sys.float_info.min))
-            for probs, example in zip(scored, held_out, strict=True)
-            for step, target in zip(probs, example.targets, strict=True)
-        ]
-        return sum(losses) / len(losses)
+        everywhere = dict(gather_object(list(found.items())))
+        return torch.cat(
+            [torch.empty(0, self.config.members, 3), *(everywhere[r] for r in self.held_out_rows)]
+        )
 
     def _logits(self, rows: Sequence[int]) -> Tensor:
         encoded = [self.examples[row].encoded for row in rows]
-        return self.prm.logits(encoded, self.cache.get(rows).to(self.prm.device))
+        if self.frozen.steps_only:
+            return self.model(self.frozen.states(rows), self.frozen.figures(rows), encoded, None)
+        reading = self.frozen.reading(rows)
+        return self.model(reading.hidden, reading.figures, encoded, reading.packed)
 
-    def _at(self, rows: Iterable[int]) -> list[tuple[int, Example]]:
-        return [(row, self.examples[row]) for row in rows]
+    def _targets(self, rows: Sequence[int]) -> Tensor:
+        return torch.tensor([t for row in rows for t in self.examples[row].targets], dtype=torch.long)
 
-    def _batches(self, rows: Iterable[int]) -> list[list[int]]:
-        lengths = {row: len(example.encoded) for row, example in self._at(rows)}
-        return list(batches_by_length(lengths, self.config.batch_tokens))
+    def _mine(self, rows: Sequence[int]) -> list[int]:
+        """This process's share."""
+        n, own = self.accelerator.num_processes, self.accelerator.process_index
+        return [row for row in rows if row % n == own]
 
-    def _tokens(self, rows: Iterable[int]) -> int:
-        return sum(len(example.encoded) for _, example in self._at(rows))
+    def _batches(self, rows: Sequence[int]) -> list[list[int]]:
+        if self.frozen.steps_only:  # steps are few and small
+            return [list(rows)] if rows else []
+        ids = [self.examples[row].encoded.input_ids for row in rows]
+        return [[rows[i] for i in batch] for batch in packs(ids, self.config.batch_tokens)]
 
-    def _advance(self, rows: Iterable[int], cost: int, message: str) -> None:
+    def _tokens(self, rows: Sequence[int]) -> int:
+        return sum(len(self.examples[row].encoded) for row in rows)
+
+    def _advance(self, rows: Sequence[int], cost: int, message: str) -> None:
         self._done += self._tokens(rows) * cost
-        self._progress(Progress(self._done, self._total, message))
+        if rows and cost:
+            self._progress(Progress(self._done, self._total, message))
 
 
-def _optimiser(prm: PRM, config: PRMConfig, steps: int) -> tuple[AdamW, LambdaLR]:
+def label_weights(config: PRMConfig, examples: Sequence[Example], n_train: int) -> list[Tensor]:
+    """[labels, members] for each example: its weight, its classes' weights, and each member's share of it.
+
+    A member sees every solution with a random weight of mean 1 (the Bayesian bootstrap; Rubin, 1981).
+    """
+    generator = torch.Generator().manual_seed(config.seed)
+    classes = torch.tensor(config.class_weights)
+    if config.neutral == "ignore":
+        classes[1] = 0
+    weights = []
+    for example in examples[:n_train]:
+        shares = torch.ones(config.members)
+        if config.members > 1:
+            shares = torch.empty(config.members).exponential_(generator=generator)
+        weights.append(classes[list(example.targets)][:, None] * shares * example.weight)
+    return weights
+
+
+def _optimiser(model: nn.Module, config: PRMConfig, steps: int) -> tuple[AdamW, LambdaLR]:
     """AdamW, the head on its own learning rate; linear warm-up, then half a cosine down to zero."""
-    above = prm.above_parameters()
+    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     groups = [
-        {"params": [p for p in params if decays == (p.ndim > 1)], "lr": rate, "weight_decay": decay}
-        for params, rate in (
-            (above, config.learning_rate),
-            (list(prm.head.parameters()), config.head_learning_rate),
-        )
-        for decays, decay in ((True, config.weight_decay), (False, 0.0))
+        {
+            "params": [p for name, p in named if ("head." in name) == head and decays == (p.ndim > 1)],
+            "lr": config.head_learning_rate if head else config.learning_rate,
+            "weight_decay": config.weight_decay if decays else 0.0,
+        }
+        for head in (False, True)
+        for decays in (True, False)
     ]
     warmup = max(1, round(config.warmup_share * steps))
 
@@ -160,3 +265,9 @@ def _optimiser(prm: PRM, config: PRMConfig, steps: int) -> tuple[AdamW, LambdaLR
 
     optimiser = AdamW([group for group in groups if group["params"]])
     return optimiser, LambdaLR(optimiser, share)
+
+
+def probabilities_of(logits: Tensor, examples: Sequence[Example]) -> list[list[StepProbs]]:
+    """A list for each example."""
+    probs = iter(step_probs(logits))
+    return [[next(probs) for _ in example.targets] for example in examples]

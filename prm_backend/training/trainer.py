@@ -1,11 +1,12 @@
 """Trains a PRM on labelled solutions and judges it on held-out ones. Knows neither rows nor who asked.
 
-Three-way cross-entropy over the ratings of the supervised steps. The layers below `trained_layers` are frozen: their
-hidden states are computed once, cut at the last supervised step, and read from a cache every epoch.
+Three-way cross-entropy over the ratings of the supervised steps. What is frozen is computed once, cut at the last
+supervised step, and read from a cache every epoch.
 """
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import time
 from collections.abc import Sequence
@@ -13,16 +14,17 @@ from pathlib import Path
 
 import torch
 import transformers
+from torch import Tensor
 
-from prm_backend.config import PRMConfig
+from prm_backend.config import PRMConfig, config_hash
 from prm_backend.evaluation.steps import evaluate_steps
 from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import Meta, write_checkpoint
 from prm_backend.reward.prm import PRM
-from prm_backend.training.cache import HiddenCache
 from prm_backend.training.dataset import Dataset, make_dataset, require_usable
-from prm_backend.training.fitting import Curve, Fitting
-from prm_backend.types import LabelledSolution, ProgressCallback, Report, StepProbs, Unscorable, silent
+from prm_backend.training.fitting import Curve, Fitting, probabilities_of
+from prm_backend.training.resume import Resume
+from prm_backend.types import LabelledSolution, ProgressCallback, Report, Unscorable, silent
 
 
 def train_prm(
@@ -37,31 +39,38 @@ def train_prm(
     progress: ProgressCallback = silent,
     device: str | torch.device = "cpu",
     dtype: torch.dtype = torch.float32,
+    resume_dir: Path | None = None,
 ) -> Report:
     """Train on `train` from `base` (a directory or hub id), judge on `held_out`, write the checkpoint.
 
     The same inputs and seed give the same weights on the same machine. `progress` is called after every micro-batch;
-    what it raises (`Cancelled`) ends the training and nothing is left behind. Raises TrainingRefused where there is
-    nothing usable to train on. The report has `evaluate_steps`' figures on `held_out`, beside what training cost;
-    its curve has one point an optimiser step ("loss") and one an epoch ("held_out_nll").
+    what it raises (`Cancelled`) ends the training and nothing is left behind, but in `resume_dir`: given one, a
+    training goes on where a killed one with the same inputs was. Raises TrainingRefused where there is nothing usable
+    to train on. The report has `evaluate_steps`' figures on `held_out`, beside what training cost; its curve has one
+    point an optimiser step ("loss") and one an epoch ("held_out_nll"). Under `accelerate launch` every process calls
+    this alike; the first one writes.
     """
     started, cpu_started = time.monotonic(), time.process_time()
     path = locate(base)
-    model, tokenizer = load_base(path, device=device, dtype=dtype)
+    torch.manual_seed(config.seed)
+    model, tokenizer = load_base(path, device=device, dtype=dtype, adapter=config.adapter)
     prm = PRM(model, tokenizer, config)
-    data, judged = make_dataset(train, prm.encode), make_dataset(held_out, prm.encode)
+    data = make_dataset(train, prm.encode, supervise=config.supervise)
+    judged = make_dataset(held_out, prm.encode, supervise=config.supervise)
     require_usable(data, config.max_unusable_share)
     checkpoint_dir.parent.mkdir(parents=True, exist_ok=True)
-    examples = [*data.examples, *judged.examples]
-    lengths = [len(example.encoded) for example in examples]
-    with HiddenCache(lengths, model.config.hidden_size, checkpoint_dir.parent) as cache:
-        curve, scored = Fitting(prm, config, data.examples, judged.examples, cache, progress).run()
-    report = _report(data, judged, scored, curve, outcome_only)
+    base_fingerprint = fingerprint(path)
+    resume = None
+    if resume_dir is not None:
+        resume = Resume(resume_dir, f"{config_hash(config)} {base_fingerprint} {_digest(train, held_out)}")
+    fitting = Fitting(prm, config, data.examples, judged.examples, checkpoint_dir.parent, progress, resume)
+    curve, logits = fitting.run()
+    report = _report(data, judged, logits, prm.head.temperature.item(), curve, outcome_only)
     report.metrics["seconds"] = round(time.monotonic() - started, 3)
     report.metrics["cpu_seconds"] = round(time.process_time() - cpu_started, 3)
     meta = Meta(
         base=base,
-        base_fingerprint=fingerprint(path),
+        base_fingerprint=base_fingerprint,
         snapshot_hash=snapshot_hash,
         config=config,
         outcome_only=outcome_only,
@@ -72,16 +81,27 @@ def train_prm(
             "transformers": transformers.__version__,
         },
     )
-    write_checkpoint(checkpoint_dir, prm.trained(), meta)
+    if fitting.accelerator.is_main_process:
+        write_checkpoint(checkpoint_dir, prm.trained(), meta)
+    fitting.accelerator.wait_for_everyone()
+    if resume and fitting.accelerator.is_main_process:
+        resume.clear()
     return report
 
 
+def _digest(*solutions: Sequence[LabelledSolution]) -> str:
+    return hashlib.sha256(repr(solutions).encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def _report(
-    data: Dataset, judged: Dataset, scored: list[list[StepProbs]], curve: Curve, outcome_only: bool
+    data: Dataset, judged: Dataset, logits: Tensor, temperature: float, curve: Curve, outcome_only: bool
 ) -> Report:
     labels = [*(e.solution for e in judged.examples), *(solution for solution, _ in judged.unusable)]
     refused = [Unscorable(reason) for _, reason in judged.unusable]
-    found = evaluate_steps([*scored, *refused], labels)
+    found, before = (
+        evaluate_steps([*probabilities_of(some, judged.examples), *refused], labels)
+        for some in (logits / temperature, logits)
+    )
     notes = list(found.notes)
     if outcome_only:
         notes.insert(0, "trained on the grades of final answers: no human labels")
@@ -92,5 +112,10 @@ def _report(
         "train_steps": data.labels,
         "train_unusable": len(data.unusable),
         "train_loss": curve[-1]["loss"],
+        "temperature": temperature,
+        "calibration_error_before": before.metrics["calibration_error"],
     }
-    return Report(found.metrics | cost, tuple(curve), tuple(notes), found.tables)
+    tables = found.tables
+    if before.tables:
+        tables = tables | {"reliability_before": before.tables["reliability"]}
+    return Report(found.metrics | cost, tuple(curve), tuple(notes), tables)

@@ -166,9 +166,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--held-out", type=int, default=100)
     parser.add_argument("--processbench", type=int, default=400, help="how many of its 400 samples")
     for field in fields(PRMConfig):
-        if field.name != "class_weights":
-            kind = float if "share" in field.name or "rate" in field.name or "decay" in field.name else int
-            parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind)
+        flag = f"--{field.name.replace('_', '-')}"
+        if isinstance(field.default, bool):
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction)
+        elif isinstance(field.default, int | float | str):
+            parser.add_argument(flag, type=type(field.default))
     parser.add_argument("--class-weights", type=float, nargs=3)
     return parser.parse_args()
 

@@ -28,7 +28,14 @@ from prm_backend.types import LabelledSolution, StepProbs, StepScorer
 from tests.tiny import tiny_model, tiny_model_dir, tiny_tokenizer
 
 CONFIG = PRMConfig(
-    depth=0.75, trained_layers=1, epochs=2, max_length=256, learning_rate=0.01, head_learning_rate=0.3
+    step_mean=False,
+    log_probs=False,
+    depth=0.75,
+    trained_layers=1,
+    epochs=2,
+    max_length=256,
+    learning_rate=0.01,
+    head_learning_rate=0.3,
 )
 LABELLED = [
     LabelledSolution(f"Problem {i}?", ("First.", f"Second, {i}."), (i % 2, -1 if i % 3 else 1), id=str(i))
@@ -75,6 +82,15 @@ def test_an_exported_checkpoint_scores_the_same_in_a_stock_class(checkpoint: Pat
     assert theirs == pytest.approx(ours, abs=1e-4)
     assert max(ours) - min(ours) > 0.1  # it was trained: a constant would be no test
     assert type(AutoModelForTokenClassification.from_pretrained(directory)) is LlamaForTokenClassification
+
+
+@pytest.mark.parametrize("more", ["step_mean", "log_probs"])
+def test_a_head_that_looks_at_more_than_the_last_token_is_refused_with_what_would_do(
+    tmp_path: Path, more: str
+) -> None:
+    base = tiny_model_dir(tmp_path / "base", layers=4)
+    with pytest.raises(ExportRefused, match=r"more of a step than its last token.*log_probs = false"):
+        export(trained(tmp_path, base, replace(CONFIG, **{more: True})), tmp_path / "exported")
 
 
 def test_trl_loads_it_and_scores_the_same_with_the_separator_of_the_card(

@@ -13,6 +13,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel, Qwen2Conf
 
 from prm_backend.config import PRMConfig
 from prm_backend.reward.base import fingerprint, load_base, locate
+from prm_backend.reward.packing import pack
 from prm_backend.reward.prm import PRM, batches_by_length
 from prm_backend.reward.split import Split, UnsupportedBackbone
 from prm_backend.text.segmentation import OtherSegmentation
@@ -78,11 +79,12 @@ def test_a_step_is_scored_by_what_stands_before_it_alone() -> None:
 
 
 def test_each_step_is_read_at_its_last_token() -> None:
-    prm = random_prm(PRMConfig(depth=1.0))
+    prm = random_prm(PRMConfig(depth=1.0, step_mean=False, members=1))
     encoded = prm.encode(PROBLEMS[0], SOLUTIONS[0])
     with torch.no_grad():
         hidden = tiny_model(layers=3).model(torch.tensor([encoded.input_ids])).last_hidden_state[0]
-        expected = torch.softmax(prm.head(hidden[list(encoded.label_positions)]), dim=-1)
+        logits = prm.head(hidden[list(encoded.label_positions)][:, None], None)
+        expected = torch.softmax(logits, dim=-1)
     assert flat(prm.score(PROBLEMS[:1], SOLUTIONS[:1])) == pytest.approx(
         expected.flatten().tolist(), abs=1e-5
     )
@@ -135,11 +137,15 @@ def qwen() -> PreTrainedModel:
 @pytest.mark.parametrize("trained_layers", [0, 1, 3])
 def test_a_backbone_cut_between_its_layers_computes_what_the_whole_does(make, trained_layers: int) -> None:
     model = make().requires_grad_(False)
-    split = Split(model, trained_layers)
-    ids = torch.arange(40).reshape(2, 20)
+    rows = [list(range(20)), [*range(10), *range(20, 30)]]
     with torch.no_grad():
-        found = split.trainable_above()(split.below(ids))
-        assert torch.allclose(found, model.model(ids).last_hidden_state, atol=1e-5)
+        expected = [model.model(torch.tensor([row])).last_hidden_state[0] for row in rows]
+        split = Split(model, trained_layers)
+        packed = pack(rows)
+        found = split.trainable_above()(split.below(packed), packed)
+    assert len(packed) == 30
+    for place, states in zip(packed.places, expected, strict=True):
+        assert torch.allclose(found[place], states, atol=1e-5)
 
 
 @pytest.mark.parametrize(("depth", "trained", "used"), [(0.5, 1, 2), (0.6, 1, 3), (1.0, 1, 4), (0.2, 3, 3)])
@@ -147,10 +153,10 @@ def test_the_layers_above_the_depth_are_not_run(depth: float, trained: int, used
     model = tiny_model(layers=4)
     split = Split(model, trained, depth)
     assert (split.first, split.stop) == (used - trained, used)
-    ids = torch.arange(20)[None]
+    packed = pack([list(range(20))])
     with torch.no_grad():
-        found = split.trainable_above()(split.below(ids))
-        states = model.model(ids, output_hidden_states=True).hidden_states
+        found = split.trainable_above()(split.below(packed), packed)
+        states = [state[0] for state in model.model(packed.ids, output_hidden_states=True).hidden_states]
     # The last of a model's hidden states is normed already.
     expected = states[used] if used == 4 else model.model.norm(states[used])
     assert torch.allclose(found, expected, atol=1e-5)
@@ -160,6 +166,7 @@ def test_training_the_layers_above_leaves_the_base_model_as_it_was() -> None:
     model = tiny_model(layers=3)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     above = Split(model, 2).trainable_above()
+    assert all(parameter.requires_grad for parameter in above.parameters())
     with torch.no_grad():
         for parameter in above.parameters():
             parameter.add_(1.0)

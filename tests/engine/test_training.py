@@ -13,7 +13,7 @@ from prm_backend.config import PRMConfig
 from prm_backend.reward.checkpoint import read_meta, read_tensors
 from prm_backend.reward.prm import PRM
 from prm_backend.text.encoding import encode
-from prm_backend.training.cache import HiddenCache
+from prm_backend.training.cache import RowCache
 from prm_backend.training.dataset import TrainingRefused, make_dataset
 from prm_backend.training.trainer import train_prm
 from prm_backend.types import Cancelled, LabelledSolution, Progress, Report
@@ -102,6 +102,8 @@ def test_training_the_head_alone_changes_nothing_but_the_head(base: str, tmp_pat
     assert {name for name in one if not torch.equal(one[name], two[name])} == {
         "head.linear.bias",
         "head.linear.weight",
+        "head.mean_norm.bias",
+        "head.mean_norm.weight",
         "head.norm.bias",
         "head.norm.weight",
     }
@@ -129,11 +131,10 @@ def test_the_cache_holds_what_a_forward_through_the_whole_model_would_give(base:
     assert losses(train(base, tmp_path / "1"))[0] == pytest.approx(np.log(3), abs=1e-5)
     prm = PRM.load(tmp_path / "1")
     encoded = prm.encode("Problem 1?", ("good", "bad"))
-    hidden = prm.frozen([encoded])[0]
-    with HiddenCache([len(encoded)], hidden.shape[1], tmp_path) as cache:
-        cache.put(0, hidden)
-        cached = cache.get([0])[0]
-    assert torch.allclose(cached, hidden, rtol=1e-3, atol=1e-3)
+    hidden = prm.read([encoded]).hidden
+    cache = RowCache([len(encoded)], hidden.shape[1], tmp_path)
+    cache.put(0, hidden)
+    assert torch.allclose(cache.get(0), hidden, rtol=1e-3, atol=1e-3)
 
 
 def test_class_weights_move_what_is_predicted(base: str, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_export_prm_writes_a_directory_that_transformers_loads(tmp_path: Path) -
         str(tiny_model_dir(tmp_path / "base")),
         [LabelledSolution("1+1?", ("2.",), (1,))],
         [],
-        config=PRMConfig(trained_layers=1, epochs=1),
+        config=PRMConfig(trained_layers=1, epochs=1, step_mean=False),
         checkpoint_dir=Path(default_storage.path(version.checkpoint)),
         snapshot_hash="abc",
     )

@@ -1,0 +1,150 @@
+"""Many solutions in one row of tokens, every shared beginning once. Knows attention, no steps.
+
+Candidates of one problem share its text, and often their first steps. Sorted, each row adds to the pack only what the
+row before it does not begin with, and attends to its own path through the pack: a prefix tree. Nothing is padded, so
+the linear layers see each token once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+ATTENTION = "prefix_tree"
+
+Span = tuple[int, int]  # from, to in the pack
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Tokens `start` to `stop` of the pack; they attend to the spans of `before`, and causally to themselves."""
+
+    start: int
+    stop: int
+    before: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Pack:
+    """`ids` and `positions` [1, tokens]; `places[i]` says where the tokens of the i-th row given lie in the pack."""
+
+    ids: Tensor
+    positions: Tensor
+    places: tuple[Tensor, ...]
+    branches: tuple[Branch, ...]
+
+    def __len__(self) -> int:
+        return self.ids.shape[1]
+
+
+def pack(rows: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> Pack:
+    """Pack token rows; each must have a token."""
+    ids: list[int] = []
+    positions: list[int] = []
+    branches: list[Branch] = []
+    places: list[Tensor] = [torch.empty(0, dtype=torch.long)] * len(rows)
+    path: list[Span] = []
+    former: Sequence[int] = ()
+    for i in sorted(range(len(rows)), key=lambda i: tuple(rows[i])):
+        row = rows[i]
+        shared = common_prefix(former, row)
+        path = _cut(path, shared)
+        if len(row) > shared:
+            start = len(ids)
+            ids += row[shared:]
+            positions += range(shared, len(row))
+            branches.append(Branch(start, len(ids), tuple(path)))
+            path = _joined(path, (start, len(ids)))
+        places[i] = torch.cat([torch.arange(*span) for span in path])
+        former = row
+    return Pack(
+        torch.tensor([ids], device=device),
+        torch.tensor([positions], device=device),
+        tuple(place.to(device) for place in places),
+        tuple(branches),
+    )
+
+
+def packs(rows: Sequence[Sequence[int]], budget: int) -> Iterator[list[int]]:
+    """Indices of rows that go into one pack of at most `budget` tokens; a longer row makes a pack of its own.
+
+    Rows that begin alike stand together, so a beginning is repeated only where a new pack starts.
+    """
+    batch: list[int] = []
+    tokens = 0
+    for i in sorted(range(len(rows)), key=lambda i: tuple(rows[i])):
+        new = len(rows[i]) - (common_prefix(rows[batch[-1]], rows[i]) if batch else 0)
+        if batch and tokens + new > budget:
+            yield batch
+            batch, tokens, new = [], 0, len(rows[i])
+        batch.append(i)
+        tokens += new
+    if batch:
+        yield batch
+
+
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many leading tokens are equal."""
+    length = min(len(a), len(b))
+    # Slices compare in C; a bisection over them needs few.
+    return bisect_left(range(1, length + 1), True, key=lambda n: a[:n] != b[:n])
+
+
+def _cut(path: list[Span], length: int) -> list[Span]:
+    """The first `length` tokens of a path."""
+    ends = accumulate(stop - start for start, stop in path)
+    cut = [(start, min(stop, stop - end + length)) for (start, stop), end in zip(path, ends, strict=True)]
+    return [(start, stop) for start, stop in cut if stop > start]
+
+
+def _joined(path: list[Span], span: Span) -> list[Span]:
+    if path and path[-1][1] == span[0]:
+        return [*path[:-1], (path[-1][0], span[1])]
+    return [*path, span]
+
+
+def use_packing(model: nn.Module) -> None:
+    """Let the model's attention understand `pack=`; without it, rows stay causal and must not be padded on the left."""
+    AttentionInterface.register(ATTENTION, _attention)
+    model.set_attn_implementation(ATTENTION)  # type: ignore[operator]
+
+
+def _attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    pack: Pack | None = None,
+    sliding_window: int | None = None,
+    **options: Any,
+) -> tuple[Tensor, None]:
+    """transformers' SDPA attention, a branch of the pack after the other; [1, heads, tokens, width] in."""
+    if sliding_window is not None and query.shape[2] > sliding_window:
+        raise ValueError(f"attention within a window of {sliding_window} tokens cannot be packed")
+    if pack is None:
+        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    found = []
+    for branch in pack.branches:
+        own = slice(branch.start, branch.stop)
+        keys, values, mask = key[:, :, own], value[:, :, own], None
+        if branch.before:
+            keys, values = (
+                torch.cat(
+                    [states[:, :, slice(*span)] for span in (*branch.before, (branch.start, branch.stop))], 2
+                )
+                for states in (key, value)
+            )
+            new, seen = own.stop - own.start, keys.shape[2]
+            mask = torch.ones(1, 1, new, seen, dtype=torch.bool, device=key.device).tril(seen - new)
+        found.append(sdpa_attention_forward(module, query[:, :, own], keys, values, mask, **options)[0])
+    return torch.cat(found, 1), None
