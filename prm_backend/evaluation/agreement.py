@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, TypeVar
+from typing import Literal
 
 import krippendorff
 import numpy as np
@@ -21,11 +21,12 @@ from sklearn.metrics import cohen_kappa_score
 from prm_backend.types import Rating
 
 RATINGS = tuple(sorted(rating.value for rating in Rating))
-RESAMPLES = 200
+RESAMPLES = 1000
 _FEWEST = 10  # solutions below which resampling them says nothing
 
 Counts = npt.NDArray[np.int64]
-_T = TypeVar("_T")
+Values = npt.NDArray[np.float64]
+Matrices = npt.NDArray[np.float64]  # (n, values, values)
 
 
 @dataclass(frozen=True)
@@ -118,40 +119,69 @@ def _alpha(
     tables = [table for table in tables if len(table)]
     if not tables:
         return Coefficient(None, why=f"no {what} is given by two people yet")
-
-    def of(chosen: list[Counts]) -> float | None:
-        counts = np.concatenate(chosen)
-        if (counts.sum(axis=0) > 0).sum() < 2:
-            return None
-        return float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
-
-    units = sum(map(len, tables))
-    return _with_interval(of, tables, units, f"every {what} two people gave is the same one", seed)
+    counts = np.concatenate(tables)
+    if (counts.sum(axis=0) > 0).sum() < 2:
+        return Coefficient(
+            None, None, None, len(counts), len(tables), f"every {what} two people gave is the same one"
+        )
+    value = float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
+    parts = np.stack([_coincidences(table) for table in tables])
+    low, high = _interval(parts, lambda drawn: alphas(drawn, ordinal=level == "ordinal"), seed)
+    return Coefficient(value, low, high, len(counts), len(tables))
 
 
 def _kappa(solutions: list[list[tuple[int, int]]], seed: int) -> Coefficient:
-    def of(chosen: list[list[tuple[int, int]]]) -> float | None:
-        pairs = [pair for steps in chosen for pair in steps]
-        if len({rating for pair in pairs for rating in pair}) < 2:
-            return None
-        return float(cohen_kappa_score(*zip(*pairs, strict=True), labels=RATINGS))
+    pairs = [pair for steps in solutions for pair in steps]
+    if len({rating for pair in pairs for rating in pair}) < 2:
+        why = "both gave one and the same rating throughout"
+        return Coefficient(None, None, None, len(pairs), len(solutions), why)
+    value = float(cohen_kappa_score(*zip(*pairs, strict=True), labels=RATINGS))
+    parts = np.zeros((len(solutions), len(RATINGS), len(RATINGS)))
+    for part, steps in zip(parts, solutions, strict=True):
+        for one, other in steps:
+            part[RATINGS.index(one), RATINGS.index(other)] += 1
+    low, high = _interval(parts, kappas, seed)
+    return Coefficient(value, low, high, len(pairs), len(solutions))
 
-    units = sum(map(len, solutions))
-    return _with_interval(of, solutions, units, "both gave one and the same rating throughout", seed)
+
+# The packages give each value. An interval takes hundreds, and coincidences of solutions add up: so those of all
+# resamples are one product of matrices, and the same formulas are applied to them at once.
 
 
-def _with_interval(
-    of: Callable[[list[_T]], float | None], solutions: list[_T], units: int, undefined: str, seed: int
-) -> Coefficient:
-    """The coefficient and the middle 95 % of it over resampled solutions: steps of one hang together."""
-    value = of(solutions)
-    if value is None:
-        return Coefficient(None, units=units, solutions=len(solutions), why=undefined)
-    low = high = None
-    if len(solutions) >= _FEWEST:
-        dice = np.random.default_rng(seed)
-        draws = (dice.integers(len(solutions), size=len(solutions)) for _ in range(RESAMPLES))
-        resampled = [of([solutions[i] for i in draw]) for draw in draws]
-        defined = [one for one in resampled if one is not None]
-        low, high = (float(end) for end in np.percentile(defined, (2.5, 97.5)))
-    return Coefficient(value, low, high, units, len(solutions))
+def alphas(coincidences: Matrices, *, ordinal: bool) -> Values:
+    """Alpha of each of several coincidence matrices, shape (n, values, values); NaN where undefined."""
+    given = coincidences.sum(axis=2)
+    if ordinal:
+        middle = given.cumsum(axis=1) - given / 2
+        distances = (middle[:, :, None] - middle[:, None, :]) ** 2
+    else:
+        distances = np.broadcast_to(1 - np.eye(given.shape[1]), coincidences.shape)
+    observed = (coincidences * distances).sum(axis=(1, 2))
+    expected = (given[:, :, None] * given[:, None, :] * distances).sum(axis=(1, 2)) / (given.sum(axis=1) - 1)
+    return 1 - observed / np.where(expected > 0, expected, np.nan)
+
+
+def kappas(confusions: Matrices) -> Values:
+    """Kappa of each of several confusion matrices, shape (n, values, values); NaN where undefined."""
+    total = confusions.sum(axis=(1, 2))
+    agreed = np.trace(confusions, axis1=1, axis2=2) / total
+    by_chance = (confusions.sum(axis=1) * confusions.sum(axis=2)).sum(axis=1) / total**2
+    return 1 - (1 - agreed) / np.where(by_chance < 1, 1 - by_chance, np.nan)
+
+
+def _coincidences(table: Counts) -> Values:
+    weighted = table / (table.sum(axis=1, keepdims=True) - 1)
+    return weighted.T @ table - np.diag(weighted.sum(axis=0))
+
+
+def _interval(
+    parts: Matrices, formula: Callable[[Matrices], Values], seed: int
+) -> tuple[float, float] | tuple[None, None]:
+    """The middle 95 % over resampled solutions, whose steps hang together; `parts` is one matrix a solution."""
+    n = len(parts)
+    if n < _FEWEST:
+        return None, None
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+    values = formula((drawn @ parts.reshape(n, -1)).reshape(RESAMPLES, *parts.shape[1:]))
+    low, high = np.nanpercentile(values, (2.5, 97.5))
+    return float(low), float(high)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 
+import krippendorff
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
 
 from prm_backend.evaluation.agreement import (
     Coefficient,
     Opinion,
+    alphas,
     first_error_alpha,
+    kappas,
     pairwise_kappa,
     step_alpha,
 )
@@ -120,6 +125,29 @@ def test_what_one_person_rated_alone_does_not_inflate_agreement() -> None:
     assert step_alpha(opinions(base)).units == 2
     alone = opinions(base, *[{"ada": (1, 1, 1, 1)}] * 20)
     assert step_alpha(alone) == step_alpha(opinions(base))
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=12), st.booleans())
+def test_the_formula_of_the_resamples_is_the_packages(units: list[list[int]], ordinal: bool) -> None:
+    counts = np.array([unit for unit in units if sum(unit) > 1], dtype=np.int64).reshape(-1, 3)
+    if (counts.sum(axis=0) > 0).sum() < 2:
+        return
+    level = "ordinal" if ordinal else "nominal"
+    expected = krippendorff.alpha(value_counts=counts, value_domain=[-1, 0, 1], level_of_measurement=level)
+    weights = counts / (counts.sum(axis=1, keepdims=True) - 1)
+    coincidences = weights.T @ counts - np.diag(weights.sum(axis=0))
+    assert alphas(coincidences[None], ordinal=ordinal)[0] == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=30))
+def test_so_is_that_of_kappa(pairs: list[tuple[int, int]]) -> None:
+    if len({rating for pair in pairs for rating in pair}) < 2:
+        return
+    confusion = np.zeros((1, 3, 3))
+    for one, other in pairs:
+        confusion[0, one, other] += 1
+    expected = cohen_kappa_score(*zip(*pairs, strict=True), labels=[0, 1, 2])
+    assert kappas(confusion)[0] == pytest.approx(expected)
 
 
 @given(st.lists(st.lists(st.sampled_from([-1, 0, 1, None]), min_size=1, max_size=5), min_size=2, max_size=6))
