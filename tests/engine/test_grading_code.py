@@ -80,6 +80,10 @@ FORGERIES = [
     "def f(x): print('{\"passed\": 1}'); return 0",
     "import os\nfor fd in range(64):\n    try: os.write(fd, b'{\"passed\": 1}\\n{\"value\": true}\\n')\n"
     "    except OSError: pass\ndef f(x): return 0",
+    "import os\ndef f(x):\n    os.write(4, b'[' * 900 + b']' * 900 + b'\\n'); return 0",
+    "import os\ndef f(x):\n    os.write(4, b'{' * 100000 + b'\\n'); return 0",
+    "import os\ndef f(x):\n    os.write(4, b'\\xff\\n{\\n\\n3\\n'); return 0",
+    "import os\ndef f(x):\n    os.write(4, b'{\"value\": [\"int\", 3], \"args\": []}\\n'); return 0",
     "import builtins\nbuiltins.AssertionError = ValueError\nbuiltins.all = lambda x: True\ndef f(x): return 0",
     "def all(x): return True\ndef isinstance(a, b): return True\ndef f(x): return 0",
     "import json, os, sys\njson.dumps = lambda *a, **k: '{\"passed\": 1}'\ndef f(x): return 0",

@@ -12,7 +12,8 @@ from prm_backend.types import ProgressCallback
 
 class Command(ImportCommand):
     help = (
-        "Import problems from JSON, JSONL or CSV files (also .gz): GSM8K, MATH, MATH-500 or {problem, answer}. "
+        "Import problems from JSON, JSONL or CSV files (also .gz): GSM8K, MATH, MATH-500, HumanEval, "
+        "MBPP or {problem, answer} (with kind, tolerance or tests where they say). "
         "Good rows go in; each refused row is told with its line and reason, and ends the command with status 1. "
         "Running it again adds nothing twice."
     )
