@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 from annotate.errors import InvalidRating
 from annotate.loop.draft import Draft, open_draft
 from annotate.loop.proposals import ask
-from annotate.loop.work import Proposed, Work, followed
+from annotate.loop.proposed import Proposed
+from annotate.loop.work import Work, followed
 from annotate.models import Person, StepRating, Way
 from prm_backend.text.steps import split_steps, storable
 

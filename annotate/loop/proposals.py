@@ -13,7 +13,8 @@ from django.utils import timezone
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job, working
 from annotate.loop.progress import workers_state
-from annotate.loop.work import Waiting, followed, open_options, split
+from annotate.loop.proposed import Waiting
+from annotate.loop.work import followed, open_options, split
 from annotate.models import Job, JobStatus, Label, StepRating, Way
 from prm_backend.generators import default_prompt_template
 from prm_backend.text.steps import text_hash

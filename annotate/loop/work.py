@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
+from annotate.loop.proposed import Option, Proposed
 from annotate.models import Label, QueueItem, StepRating, Way
 from prm_backend.text.steps import ends_solution
 from prm_backend.types import FinishReason, Rating
@@ -39,84 +40,6 @@ class WorkStep:
     def look(self) -> tuple[int | None, bool, bool]:
         """All that can change in how it is shown."""
         return self.rating, self.unsure, self.after_error
-
-
-@dataclass(frozen=True)
-class Option:
-    """A next step the model proposes. `index` names it in `rate`: options are counted on after the served steps."""
-
-    index: int
-    number: int
-    text: str
-    rating: int | None
-    unsure: bool
-    active_ms: int = 0
-
-    @property
-    def letter(self) -> str:
-        """What people call it: A, B, C …, so that nobody takes it for a step's number."""
-        return chr(ord("A") + self.number - 1)
-
-    @property
-    def look(self) -> tuple[int | None, bool]:
-        return self.rating, self.unsure
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """Why there are no options yet: the model's work on them, or what keeps it from them."""
-
-    state: str  # "queued", "running", "failed" or "no worker"
-    message: str = ""
-    done: int = 0
-    total: int = 0
-    since: datetime | None = None
-
-    @property
-    def seen(self) -> str:
-        """Changes whenever there is something else to show."""
-        return f"{self.state}-{self.done}"
-
-    @property
-    def in_vain(self) -> bool:
-        """Nothing will come by itself."""
-        return self.state in ("failed", "no worker")
-
-
-@dataclass(frozen=True)
-class Proposed:
-    """What the model proposes as step `step_index`: options to rate, or while there are none, what is waited for."""
-
-    step_index: int
-    options: tuple[Option, ...]
-    waiting: Waiting | None = None
-
-    @property
-    def look(self) -> tuple[int, int]:
-        """What tells other options from these."""
-        return self.step_index, len(self.options)
-
-    @property
-    def unrated(self) -> Option | None:
-        return next((option for option in self.options if option.rating is None), None)
-
-    @property
-    def great(self) -> tuple[Option, ...]:
-        return tuple(option for option in self.options if option.rating == Rating.GREAT)
-
-    @property
-    def onward(self) -> str:
-        """How a grown solution goes on now: "choose" a great option, "write" a step, or "" where it must wait."""
-        if not self.done:
-            return ""
-        return "choose" if self.great else "write"
-
-    @property
-    def done(self) -> bool:
-        """All that came is rated, or nothing will come."""
-        if not self.options:
-            return self.waiting is not None and self.waiting.in_vain
-        return self.unrated is None
 
 
 @dataclass(frozen=True)
