@@ -28,6 +28,7 @@ from annotate.loop import score as score_stage
 from annotate.loop import snapshot as snapshot_stage
 from annotate.loop.checkpoints import fetch
 from annotate.loop.jobs import Work, working
+from annotate.loop.take import free_expired
 from annotate.models import PRMVersion, RoundProblem, Snapshot, Solution
 from prm_backend import runtime
 from prm_backend.types import ProgressCallback, StepScorer
@@ -161,6 +162,7 @@ def propose(job_id: int) -> None:
 @shared_task(expires=30)  # the next one is on its way by then
 def sweep() -> None:
     waiting.sweep()
+    free_expired()
     uploads.forget_files()
 
 

@@ -32,13 +32,22 @@ def take(person: Person) -> Taken | None:
         return None
     if QueueItem.objects.open().filter(leased_by=person).update(**new_lease(person)):
         return _held(person)
+    policy = QualityPolicy.objects.first()
+    # The sweep frees what ran out, every half minute; here that is one query the more only where nothing is left.
+    return _next(person, policy) or (_next(person, policy) if free_expired() else None)
+
+
+def free_expired() -> int:
+    """Take back the items whose lease ran out; how many."""
     # SKIP LOCKED here too: two people who free the same leases in different order would deadlock.
     stale = QueueItem.objects.expired().select_for_update(skip_locked=True)
-    QueueItem.objects.filter(pk__in=stale.values("pk")).update(**NOBODY)
+    return QueueItem.objects.filter(pk__in=stale.values("pk")).update(**NOBODY)
+
+
+def _next(person: Person, policy: QualityPolicy | None) -> Taken | None:
     begun = QueueItem.objects.open().filter(
         leased_by=None, pk__in=person.labels.at_hand().values("queue_item")
     )
-    policy = QualityPolicy.objects.first()
     if policy is not None and policy.screens(person):
         return _screening_question(person, policy, begun.filter(gold__screens=True))
     if _lease_first(person, begun.order_by("-priority", "id")):
@@ -46,7 +55,7 @@ def take(person: Person) -> Taken | None:
     gold = _gold_due(person, policy)
     # Queue by queue, as the index of free items is; paused ones are left out once, here.
     for queue in Queue.objects.filter(paused_at=None).order_by("id"):
-        free = QueueItem.objects.free().filter(queue=queue).for_person(person)
+        free = QueueItem.objects.next_for(person, queue)
         if gold is not None and queue.way != Way.STEP_BY_STEP:
             # In the place of an item, never where there is none, and passing for its generation.
             for in_place_of in free.values_list("solution__round__number", flat=True)[:1]:

@@ -115,6 +115,19 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         free = self.open().chosen().of_live_problems().filter(leased_by__isnull=True, queue__in=running)
         return free.order_by("-priority", "id")
 
+    def next_for(self, person: Person, queue: Queue) -> QueueItemQuerySet:
+        """What `free().for_person(person)` is in one running queue, asked of no more than such a queue holds."""
+        mine = person.labels.filter(Q(submitted_at__isnull=False) | Q(skipped_at__isnull=False))
+        retired = Problem.objects.filter(retired_at__isnull=False)
+        if queue.way == Way.STEP_BY_STEP:
+            mine = mine.filter(solution=None, queue_item__isnull=False, problem=OuterRef("problem"))
+            retired = retired.filter(pk=OuterRef("problem"))
+        else:
+            mine = mine.filter(solution=OuterRef("solution"))
+            retired = retired.filter(solutions=OuterRef("solution"))
+        free = self.open().chosen().filter(queue=queue, leased_by__isnull=True)
+        return free.filter(~RowByRow(retired), ~RowByRow(mine)).order_by("-priority", "id")
+
     def leased(self) -> QueueItemQuerySet:
         return self.open().filter(leased_by__isnull=False)
 

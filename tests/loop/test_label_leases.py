@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotate.errors import LeaseLost, NotYourItem
 from annotate.loop.label import claim, flag, heartbeat, rate, release, submit, undo
+from annotate.loop.take import free_expired
 from annotate.models import Label, Person, QueueItem
 from tests.factories import QueueFactory, QueueItemFactory
 from tests.loop.labelling import begin, expire, make_item, rate_all, ratings_of
@@ -103,7 +104,8 @@ def test_a_late_submit_is_accepted_when_nobody_took_the_item(ada: Person, ben: P
     work = rate_all(ada, begin(ada), 1, -1)
     make_item(priority=9.0)
     expire(work.item)
-    assert claim(person=ben).item != work.item  # frees the lease on its way
+    assert claim(person=ben).item != work.item
+    assert free_expired() == 1  # as the sweep does
     assert not QueueItem.objects.get(pk=work.item).is_held_by(ada)
     assert submit(person=ada, item=work.item).finish_reason == "found_error"
 
@@ -186,7 +188,7 @@ def test_a_tab_left_behind_saves_without_taking_a_second_lease(ada: Person, ben:
 def test_a_claim_asks_item_after_item_however_long_the_queue(ada: Person) -> None:
     """A join over the whole queue, misjudged, took eight seconds with a million items."""
     item = make_item()
-    free = QueueItem.objects.free().filter(queue=item.queue).for_person(ada)
+    free = QueueItem.objects.next_for(ada, item.queue)
     plan = free.values("pk")[:1].explain()
     assert "Anti Join" not in plan
     assert plan.count("SubPlan") >= 4
