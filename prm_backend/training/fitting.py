@@ -33,6 +33,7 @@ from prm_backend.types import Progress, ProgressCallback, StepProbs
 
 _MAX_GRADIENT_NORM = 1.0
 _BACKWARD_COST = 3  # forward and backward together, in forwards
+_STEPS_COST = 0.05  # a head that reads cached steps alone, in layers over all tokens
 _LEARNT = {"okay": 1, "ignore": 1, "positive": 2, "negative": 0}  # what a step rated 0 counts as
 
 Curve = list[dict[str, float]]
@@ -92,10 +93,10 @@ class Fitting:
         self.model = Trained(prm)
         self._learnt = torch.tensor([0, _LEARNT[config.neutral], 2])  # the class that a rating teaches
         self._weights = label_weights(config, self.examples, len(train))
-        self._progress, self._done = progress, 0
+        self._progress, self._done = progress, 0.0
         # One unit of work is one token through one layer, forward; the head counts as a layer, where it reads tokens.
         self._read = prm.split.layers if config.log_probs else prm.split.first
-        self._above = 0 if self.frozen.steps_only else config.trained_layers + 1
+        self._above = _STEPS_COST if self.frozen.steps_only else config.trained_layers + 1
         per_epoch = self._tokens(self.train_rows) * _BACKWARD_COST + self._tokens(self.held_out_rows)
         self._total = self._tokens(range(len(self.examples))) * self._read + (
             per_epoch * self._above * config.epochs
@@ -126,7 +127,7 @@ class Fitting:
         if self.config.patience and reached.kept:
             self.prm.load_trained(reached.kept)
         if self._done < self._total:  # it ended early
-            self._progress(Progress(self._total, self._total, "judging on held-out labels"))
+            self._progress(Progress(int(self._total), int(self._total), "judging on held-out labels"))
         found = fit_temperature(reached.logits, self._targets(self.held_out_rows))
         self.prm.head.temperature.fill_(found)
         return reached.curve, reached.logits
@@ -220,10 +221,10 @@ class Fitting:
     def _tokens(self, rows: Sequence[int]) -> int:
         return sum(len(self.examples[row].encoded) for row in rows)
 
-    def _advance(self, rows: Sequence[int], cost: int, message: str) -> None:
+    def _advance(self, rows: Sequence[int], cost: float, message: str) -> None:
         self._done += self._tokens(rows) * cost
-        if rows and cost:
-            self._progress(Progress(self._done, self._total, message))
+        if rows:
+            self._progress(Progress(int(self._done), int(self._total), message))
 
 
 def label_weights(config: PRMConfig, examples: Sequence[Example], n_train: int) -> list[Tensor]:
