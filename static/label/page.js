@@ -171,8 +171,10 @@ document.addEventListener("click", (event) => {
 function rate(button, index) {
   const step = steps()[index];
   const [before, after] = [valueOf(step), button.value.split(":")[1]];
-  done.push({ index, before, after });
-  undone = [];
+  if (before !== after) { // the same again is nothing to undo
+    done.push({ index, before, after });
+    undone = [];
+  }
   setRating(index, after);
   const next = steps()[index + 1];
   const ends = after === "-1" && work().dataset.goesOn !== "true" && !step.closest(".options");
