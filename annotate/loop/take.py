@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from django.db import transaction
 from django.db.models import QuerySet, Subquery
 from django.utils.crypto import salted_hmac
 
@@ -37,6 +38,7 @@ def take(person: Person) -> Taken | None:
     return _next(person, policy) or (_next(person, policy) if free_expired() else None)
 
 
+@transaction.atomic
 def free_expired() -> int:
     """Take back the items whose lease ran out; how many."""
     # SKIP LOCKED here too: two people who free the same leases in different order would deadlock.

@@ -105,7 +105,7 @@ class TransformersGenerator:
             for _ in self._run(batch, sampling, random):
                 # After every token, so that a request to stop is heard.
                 done = sum(row.done for row in rows)
-                progress(Progress(done, len(rows), f"{done} of {len(rows)} solutions sampled"))
+                progress(Progress(done, len(rows), "sampling solutions"))
         samples: list[list[Sample]] = [[] for _ in problems]
         for row in rows:
             sample = make_sample(

@@ -8,10 +8,12 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.db.models import Count
+from django.utils import timezone
 from pytest_django import Settings
 
 from annotate import tasks
@@ -24,6 +26,7 @@ from annotate.models import (
     Job,
     JobStatus,
     PRMVersion,
+    QueueItem,
     Solution,
     SolutionScore,
     StepRating,
@@ -212,6 +215,17 @@ def test_the_sweep_finds_work_that_nobody_called_for(start_worker: StartWorker) 
     start_worker("quick")
     tasks.sweep.delay()
     eventually(lambda: Solution.objects.get(pk=solution.pk).outcome == Outcome.CORRECT, "it is graded")
+
+
+def test_the_sweep_frees_leases_that_ran_out(transactional_db: None, broker: str) -> None:
+    person = AnnotatorFactory()
+    ended = QueueItemFactory(leased_by=person, lease_expires_at=timezone.now() - timedelta(seconds=1))
+    runs = QueueItemFactory(
+        leased_by=AnnotatorFactory(), lease_expires_at=timezone.now() + timedelta(hours=1)
+    )
+    tasks.sweep()
+    assert list(QueueItem.objects.leased()) == [runs]
+    assert ended in QueueItem.objects.free()
 
 
 def test_a_cancelled_retrain_stops_and_leaves_the_serving_version(
