@@ -20,7 +20,6 @@ COPY prm_backend prm_backend
 COPY annotate annotate
 COPY templates templates
 COPY static static
-COPY locale locale
 
 # No root from here on. /app/var is the only folder it writes to: the model it unpacks, and files where no S3 is set.
 RUN useradd --system --uid 10001 --no-create-home --home-dir /app plumbline \

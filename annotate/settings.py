@@ -223,7 +223,7 @@ TIME_ZONE = CONFIG.time_zone
 USE_TZ = True
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [BASE_DIR / "annotate" / "locale"]
 USE_I18N = True
 
 # Celery ---------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The texts that pages are translated from, and the files they are translated in.
 
-`python -m tests.messages` brings every locale/*/LC_MESSAGES/django.po up to date (new texts empty, gone ones out) and
+`python -m tests.messages` brings every annotate/locale/*/LC_MESSAGES/django.po up to date (new texts empty, gone ones out) and
 compiles the .mo beside it. Texts are found by parsing: templates with Django's own parser, Python with `ast`.
 """
 
@@ -16,7 +16,7 @@ from django.template.loader import get_template
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCALE = ROOT / "locale"
+LOCALE = ROOT / "annotate" / "locale"
 _CALLS = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
 
 Text = tuple[str, str]  # singular and plural, which is empty where there is none
