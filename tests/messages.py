@@ -1,6 +1,6 @@
 """The texts that pages are translated from, and the files they are translated in.
 
-`python -m tests.messages` brings every annotate/locale/*/LC_MESSAGES/django.po up to date (new texts empty, gone ones out) and
+`python -m tests.messages` brings every django.po under annotate/locale up to date (new texts empty, gone ones out) and
 compiles the .mo beside it. Texts are found by parsing: templates with Django's own parser, Python with `ast`.
 """
 
