@@ -357,7 +357,7 @@ def test_the_hot_requests_ask_the_database_little(page: Client, django_assert_nu
         page.get("/label/")  # the same item again
     with django_assert_num_queries(8):
         rate(page, items[0].pk, 0, -1, active_ms=1)
-    with django_assert_num_queries(22):
+    with django_assert_num_queries(21):
         post(page, "label_submit", items[0].pk)
 
 
