@@ -166,13 +166,14 @@ class Draft:
 
     def active_time(self, active_ms: int) -> int:
         """Total active time in ms: what the page counted so far, never going back, never above the wall clock."""
-        wall_ms = int((timezone.now() - self.label.created_at).total_seconds() * 1000)
-        return max(self.label.total_time, min(active_ms, wall_ms))
+        return max(self.label.total_time, min(active_ms, self._wall_ms()))
 
     def step_time(self, row: StepRating, step_ms: int) -> None:
         """Note active time on a step, in ms all together; the caller saves the row. Bounded as `active_time` is."""
-        wall_ms = int((timezone.now() - self.label.created_at).total_seconds() * 1000)
-        row.active_ms = max(row.active_ms, min(step_ms, wall_ms, _MOST_STEP_MS))
+        row.active_ms = max(row.active_ms, min(step_ms, self._wall_ms(), _MOST_STEP_MS))
+
+    def _wall_ms(self) -> int:
+        return int((timezone.now() - self.label.created_at).total_seconds() * 1000)
 
     def extend_lease(self) -> datetime:
         """Extend the lease; or lease the item anew, unless the person holds another (one lease a person)."""

@@ -12,12 +12,10 @@ from annotate.errors import PlumblineError
 from annotate.loop.screening import end_attempt
 from annotate.loop.work import Work
 from annotate.models import Gold, Label, Person, QualityPolicy
+from annotate.models.label import NO_ERROR, TOLD
 from prm_backend.evaluation.intervals import Interval, wilson
 from prm_backend.text.steps import storable
 from prm_backend.types import FinishReason
-
-NO_ERROR = -1
-_TOLD = (FinishReason.FOUND_ERROR, FinishReason.SOLUTION)
 
 
 @dataclass(frozen=True)
@@ -26,6 +24,11 @@ class Agreement:
 
     agreed: int
     answers: int
+
+    @classmethod
+    def of(cls, agreed: Collection[bool]) -> Agreement:
+        """Of answers, each with whether the gold accepts it."""
+        return cls(sum(agreed), len(agreed))
 
     @property
     def share(self) -> float | None:
@@ -87,7 +90,7 @@ def judge(label: Label, work: Work, reason: FinishReason) -> None:
     """Write on a label being submitted whether the gold it answers accepts it; who gives up has not found the error."""
     if label.gold is not None:
         first_error = NO_ERROR if work.first_error is None else work.first_error
-        label.agrees_with_gold = reason in _TOLD and first_error in label.gold.accepted
+        label.agrees_with_gold = reason in TOLD and first_error in label.gold.accepted
 
 
 def watch(person: Person, label: Label) -> None:
@@ -102,7 +105,7 @@ def watch(person: Person, label: Label) -> None:
         end_attempt(person, policy, policy.answers)
         return
     latest = policy.answers[: policy.agreement_window]
-    agreement = Agreement(sum(latest), len(latest))
+    agreement = Agreement.of(latest)
     if agreement.is_below(policy.agreement_bar):
         person.suspended_at = timezone.now()
         person.suspension = (

@@ -12,13 +12,11 @@ from typing import Any
 from django.db.models import Count, F, Q
 
 from annotate.models import Label, QueueItem, StepRating, StepScore
-from annotate.models.label import LabelQuerySet, Median
-from prm_backend.types import FinishReason, Rating
+from annotate.models.label import NO_ERROR, TOLD, LabelQuerySet, Median
+from prm_backend.types import Rating
 
-NO_ERROR = -1
 _LIKELY = 0.5  # p(bad) above which a step is called bad
 _LATEST = 5000  # labels whose agreement with each other is looked at
-_TOLD = (FinishReason.FOUND_ERROR, FinishReason.SOLUTION)
 
 
 def hint_for(item: QueueItem) -> dict[str, Any]:
@@ -64,7 +62,7 @@ class Side:
 
 def effects() -> tuple[Side, Side] | None:
     """What labels say with a hint and without one; None before any was made in a queue with hints. Four queries."""
-    labels = Label.objects.submitted().filter(hinted__isnull=False, finish_reason__in=_TOLD)
+    labels = Label.objects.submitted().filter(hinted__isnull=False, finish_reason__in=TOLD)
     told = labels.with_first_error().order_by().values("hinted")
     sides: dict[bool, dict[str, Any]] = {True: {}, False: {}}
     for row in told.annotate(

@@ -32,7 +32,7 @@ def standings() -> list[PersonStanding]:
     found = []
     for person, answers in people:
         pace = paces.get(person.username, {"solutions": 0, "milliseconds": None})
-        agreement = Agreement(sum(answers), len(answers))
+        agreement = Agreement.of(answers)
         found.append(
             PersonStanding(
                 person=person,
@@ -54,7 +54,7 @@ def agreement_before(person: Person, moment: datetime) -> Agreement:
     window = QualityPolicy.current().agreement_window
     given = person.labels.gold_answers().filter(submitted_at__lt=moment).counting()
     latest = given.order_by("-submitted_at", "-id").values_list("agrees_with_gold", flat=True)[:window]
-    return Agreement(sum(map(bool, latest)), len(latest))
+    return Agreement.of([bool(agreed) for agreed in latest])
 
 
 def _annotators(window: int) -> list[tuple[Person, list[bool]]]:

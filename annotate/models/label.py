@@ -31,6 +31,13 @@ class Median(models.Aggregate):
     output_field = models.FloatField()
 
 
+NO_ERROR = -1  # in place of the index of a first error
+TOLD = (
+    FinishReason.FOUND_ERROR,
+    FinishReason.SOLUTION,
+)  # the endings that say where the first error is, if any
+
+
 class LabelQuerySet(models.QuerySet["Label"]):
     def submitted(self) -> LabelQuerySet:
         return self.filter(submitted_at__isnull=False)
@@ -44,9 +51,11 @@ class LabelQuerySet(models.QuerySet["Label"]):
 
     def opinions(self) -> LabelQuerySet:
         """What people said of whole solutions that others may say otherwise: no gold answer, decision or give-up."""
-        told = (FinishReason.FOUND_ERROR, FinishReason.SOLUTION)
-        whole = self.submitted().teaching().filter(solution__isnull=False, finish_reason__in=told)
-        return whole.filter(adjudicates=False)
+        return self.on_whole_solutions().filter(adjudicates=False)
+
+    def on_whole_solutions(self) -> LabelQuerySet:
+        """Opinions, and managers' decisions between them."""
+        return self.submitted().teaching().filter(solution__isnull=False, finish_reason__in=TOLD)
 
     def disputed_solutions(self) -> models.QuerySet[Solution]:
         """Solutions whose labels name different first errors, or rate a step +1 and -1, and that nobody has decided."""
@@ -66,7 +75,7 @@ class LabelQuerySet(models.QuerySet["Label"]):
         bad = StepRating.objects.filter(label=OuterRef("pk"), option=0, rating=Rating.BAD).order_by(
             "step_index"
         )
-        return self.annotate(**{"first_error": Coalesce(Subquery(bad.values("step_index")[:1]), -1)})
+        return self.annotate(**{"first_error": Coalesce(Subquery(bad.values("step_index")[:1]), NO_ERROR)})
 
     def gold_answers(self) -> LabelQuerySet:
         """Labels that answer gold mixed in among the rest."""

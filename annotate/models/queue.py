@@ -99,34 +99,39 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         """Leave out gold, which was chosen by nothing and made for one person."""
         return self.filter(gold__isnull=True)
 
-    def of_live_problems(self) -> QueueItemQuerySet:
-        """Leave out what belongs to a retired problem: nobody is given it any more."""
+    def of_live_problems(self, *kinds: str) -> QueueItemQuerySet:
+        """Leave out what belongs to a retired problem: nobody is given it any more. `kinds` as in `free`."""
         retired = Problem.objects.filter(retired_at__isnull=False)
-        # Two, not one with an OR: each is a look-up by key, where an OR reads all that is retired every time.
-        return self.filter(
-            ~RowByRow(retired.filter(solutions=OuterRef("solution"))),
-            ~RowByRow(retired.filter(pk=OuterRef("problem"))),
-        )
+        # One look-up by key each, not an OR, which reads all that is retired every time.
+        found = {
+            "solution": retired.filter(solutions=OuterRef("solution")),
+            "problem": retired.filter(pk=OuterRef("problem")),
+        }
+        return self.filter(*(~RowByRow(found[kind]) for kind in kinds or found))
 
-    def free(self) -> QueueItemQuerySet:
-        """Open and in nobody's hands, in the order people get them."""
+    def for_person(self, person: Person, *kinds: str) -> QueueItemQuerySet:
+        """Leave out what this person has labelled, or put aside. `kinds` as in `free`."""
+        mine = person.labels.filter(Q(submitted_at__isnull=False) | Q(skipped_at__isnull=False))
+        found = {
+            "solution": mine.filter(solution=OuterRef("solution")),
+            "problem": mine.filter(solution=None, queue_item__isnull=False, problem=OuterRef("problem")),
+        }
+        return self.filter(*(~RowByRow(found[kind]) for kind in kinds or found))
+
+    def free(self, *kinds: str) -> QueueItemQuerySet:
+        """Open and in nobody's hands, in the order people get them.
+
+        `kinds` are what the items hold, "solution" or "problem", where that is known: no more is asked then.
+        """
         # A subquery, not a join: a claim locks its item, and must not lock the queue with it.
         running = Queue.objects.filter(paused_at__isnull=True)
-        free = self.open().chosen().of_live_problems().filter(leased_by__isnull=True, queue__in=running)
+        free = self.open().chosen().of_live_problems(*kinds).filter(leased_by__isnull=True, queue__in=running)
         return free.order_by("-priority", "id")
 
     def next_for(self, person: Person, queue: Queue) -> QueueItemQuerySet:
-        """What `free().for_person(person)` is in one running queue, asked of no more than such a queue holds."""
-        mine = person.labels.filter(Q(submitted_at__isnull=False) | Q(skipped_at__isnull=False))
-        retired = Problem.objects.filter(retired_at__isnull=False)
-        if queue.way == Way.STEP_BY_STEP:
-            mine = mine.filter(solution=None, queue_item__isnull=False, problem=OuterRef("problem"))
-            retired = retired.filter(pk=OuterRef("problem"))
-        else:
-            mine = mine.filter(solution=OuterRef("solution"))
-            retired = retired.filter(solutions=OuterRef("solution"))
-        free = self.open().chosen().filter(queue=queue, leased_by__isnull=True)
-        return free.filter(~RowByRow(retired), ~RowByRow(mine)).order_by("-priority", "id")
+        """What the person may be given of a queue, which holds one kind of items."""
+        kind = "problem" if queue.way == Way.STEP_BY_STEP else "solution"
+        return self.free(kind).filter(queue=queue).for_person(person, kind)
 
     def leased(self) -> QueueItemQuerySet:
         return self.open().filter(leased_by__isnull=False)
@@ -148,12 +153,6 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
             )
             .order_by("queue_id", "arm")
         )
-
-    def for_person(self, person: Person) -> QueueItemQuerySet:
-        """Leave out what this person has labelled, or put aside."""
-        mine = person.labels.filter(Q(submitted_at__isnull=False) | Q(skipped_at__isnull=False))
-        grown = mine.filter(solution=None, queue_item__isnull=False, problem=OuterRef("problem"))
-        return self.filter(~RowByRow(mine.filter(solution=OuterRef("solution"))), ~RowByRow(grown))
 
 
 def _random_id() -> int:

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.errors import PlumblineError
 from annotate.loop import gold as verbs
 from annotate.models import Gold, Label
-from prm_backend.types import FinishReason
 
 from .access import PersonRequest, manager_required
 from .acts import act
@@ -32,15 +31,7 @@ def gold(request: PersonRequest) -> HttpResponse:
         n_agreed=Count("answers", filter=_JUDGED & Q(answers__agrees_with_gold=True)),
     )
     golden = Gold.objects.filter(solution=OuterRef("solution"))
-    whole = (
-        Label.objects.submitted()
-        .teaching()
-        .filter(
-            ~Exists(golden),
-            solution__isnull=False,
-            finish_reason__in=(FinishReason.FOUND_ERROR, FinishReason.SOLUTION),
-        )
-    )
+    whole = Label.objects.on_whole_solutions().filter(~Exists(golden))
     labels = whole.with_first_error().select_related("annotator").order_by("-submitted_at", "-id")
     context = {
         "golds": Paginator(rows.order_by("retired_at", "-created_at"), _PER_PAGE).get_page(
