@@ -106,14 +106,14 @@ class OpenAIGenerator:
         progress(Progress(0, n, "asking for next steps"))
         try:
             choices = self._complete(messages, n, sampling, seed)
-            found = distinct((make_step(text, truncated=cut) for text, cut, *_ in choices), n)
+            found = distinct(_steps(choices), n)
             if len(found) < n and sampling.temperature > 0:
-                choices += self._complete(messages, n, sampling, seed + n)
+                found = distinct([*found, *_steps(self._complete(messages, n, sampling, seed + n))], n)
         except REFUSED as error:
             raise ValueError(f"{self.server.where()} refused: {reason(error)}") from error
         except OpenAIError as error:
             raise ConnectionError(f"{self.server.where()} failed: {reason(error)}") from error
-        return distinct((make_step(text, truncated=cut) for text, cut, *_ in choices), n)
+        return found
 
     def _failure(
         self, problems: Sequence[str], samples: list[list[Sample]], errors: dict[int, OpenAIError]
@@ -148,6 +148,10 @@ def _sample(completion: Completion, sampling: Sampling) -> Sample:
         segmentation=sampling.segmentation,
     )
     return replace(made, log_prob=completion.log_prob(len(made.text)))
+
+
+def _steps(choices: Sequence[Completion]) -> list[str | None]:
+    return [make_step(choice.text, truncated=choice.truncated) for choice in choices]
 
 
 def _said(role: str, content: str) -> Message:

@@ -6,7 +6,7 @@ nor losses; `training` fits what is here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -205,23 +205,6 @@ def each_pack(rows: Sequence[Sequence[int]], budget: int, run: Callable[[list[in
                 garbage_collection=True
             )  # not while the error holds the frames that hold the memory
     return budget
-
-
-def batches_by_length(lengths: dict[int, int], batch_tokens: int) -> Iterator[list[int]]:
-    """Keys with similar lengths together, longest first, so that rows × longest stays within `batch_tokens`.
-
-    A row longer than that makes a batch of its own.
-    """
-    batch: list[int] = []
-    longest = 0
-    for key in sorted(lengths, key=lambda k: (-lengths[k], k)):
-        if batch and (len(batch) + 1) * longest > batch_tokens:
-            yield batch
-            batch = []
-        longest = longest if batch else lengths[key]
-        batch.append(key)
-    if batch:
-        yield batch
 
 
 def step_probs(logits: Tensor) -> list[StepProbs]:

@@ -7,7 +7,7 @@ safetensors and put on the plain transformers backbone: nobody's code is run, an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,6 @@ from transformers import (
     PreTrainedModel,
 )
 
-from prm_backend.reward.prm import batches_by_length
 from prm_backend.text import layouts
 from prm_backend.text.encoding import Encoded, encode
 from prm_backend.text.layouts import BAD_TOKEN, GOOD_TOKEN, lay_out, one_token
@@ -226,6 +225,23 @@ class PublishedPRM:
         row_index, token_index = where.to(device).T
         logits = self._read(ids.to(device), mask.to(device), (row_index, token_index))
         return [as_step_probs(row) for row in torch.softmax(logits.double(), dim=-1).tolist()]
+
+
+def batches_by_length(lengths: dict[int, int], batch_tokens: int) -> Iterator[list[int]]:
+    """Keys with similar lengths together, longest first, so that rows × longest stays within `batch_tokens`.
+
+    A row longer than that makes a batch of its own.
+    """
+    batch: list[int] = []
+    longest = 0
+    for key in sorted(lengths, key=lambda k: (-lengths[k], k)):
+        if batch and (len(batch) + 1) * longest > batch_tokens:
+            yield batch
+            batch = []
+        longest = longest if batch else lengths[key]
+        batch.append(key)
+    if batch:
+        yield batch
 
 
 def as_step_probs(probs: Sequence[float]) -> StepProbs:

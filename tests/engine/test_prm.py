@@ -14,7 +14,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel, Qwen2Conf
 from prm_backend.config import PRMConfig
 from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.packing import pack
-from prm_backend.reward.prm import PRM, batches_by_length
+from prm_backend.reward.prm import PRM
+from prm_backend.reward.published import batches_by_length
 from prm_backend.reward.split import Split, UnsupportedBackbone
 from prm_backend.text.segmentation import OtherSegmentation
 from prm_backend.types import StepProbs, Unscorable
