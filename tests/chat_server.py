@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 import re
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.json_server import JSONHandler, serve
 
 JUDGED = {
     "judge-same": "<think>Is it? VERDICT: DIFFERENT</think>Both say one third.\n\n**VERDICT: SAME**",
@@ -89,9 +90,9 @@ def choice(body: dict[str, Any], index: int) -> dict[str, Any]:
     }
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(JSONHandler):
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.body()
         requests.append(body)
         if body["model"] == "hangs-up" and len(requests) == 1:
             self.close_connection = True
@@ -101,19 +102,6 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.reply(200, requests)
 
-    def reply(self, status: int, body: Any) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Quiet: the tests' output is theirs."""
-
 
 if __name__ == "__main__":
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    print(server.server_port, flush=True)
-    server.serve_forever()
+    serve(Handler)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import math
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.json_server import JSONHandler, serve
 
 MODELS = ("new", "old", "step", "value", "deaf-value", "odd", "flaky", "short", "down")
 NEWLINE = 200
@@ -64,9 +65,9 @@ def listed(model: str) -> dict[str, Any]:
     }
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(JSONHandler):
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.body()
         requests.append(body)
         self.reply(*answer(body)) if self.path == "/pooling" else self.reply(404, {})
 
@@ -77,19 +78,6 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(200, {"version": "0.10.2"})
         return self.reply(200, requests)
 
-    def reply(self, status: int, body: Any) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Quiet: the tests' output is theirs."""
-
 
 if __name__ == "__main__":
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    print(server.server_port, flush=True)
-    server.serve_forever()
+    serve(Handler)

@@ -6,16 +6,13 @@ A process of its own (`with student() as url`), so generators, workers and retri
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
+
+from tests.json_server import JSONHandler, running, serve
 
 SLOW_SECONDS = 8.0
 _OPENINGS = (
@@ -40,19 +37,13 @@ def solution(problem: str, index: int, seed: int = 0) -> str:
 @contextmanager
 def student() -> Iterator[str]:
     """The base URL of a running server."""
-    process = subprocess.Popen([sys.executable, str(Path(__file__))], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-    finally:
-        process.terminate()
-        process.wait()
-        process.stdout.close()
+    with running("tests.student_server") as address:
+        yield f"{address}/v1"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(JSONHandler):
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.body()
         if body["model"] == "slow":
             time.sleep(SLOW_SECONDS)
         problem = body["messages"][0]["content"]
@@ -60,15 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         choices = [_choice(index, solution(problem, index, seed)) for index in range(n)]
         usage = {"prompt_tokens": 1, "completion_tokens": 20 * len(choices), "total_tokens": 21}
         head = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}
-        content = json.dumps({**head, "choices": choices, "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Quiet: the tests' output is theirs."""
+        self.reply(200, {**head, "choices": choices, "usage": usage})
 
 
 def _choice(index: int, text: str) -> dict[str, Any]:
@@ -76,6 +59,4 @@ def _choice(index: int, text: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    print(server.server_port, flush=True)
-    server.serve_forever()
+    serve(_Handler)

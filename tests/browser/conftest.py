@@ -11,6 +11,7 @@ from django.core.signals import request_finished, request_started
 from django.test import Client
 
 from annotate.models import Person
+from tests.factories import AnnotatorFactory, QueueItemFactory
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
@@ -53,3 +54,19 @@ def _quiet_server(transactional_db: None) -> Iterator[None]:
         time.sleep(0.05)
     request_started.disconnect(on_start)
     request_finished.disconnect(on_finish)
+
+
+@pytest.fixture
+def ada() -> Person:
+    return AnnotatorFactory.create(username="ada")
+
+
+@pytest.fixture
+def label_page(
+    page: Page, live_server: Any, ada: Person, sign_in: Callable[[Page | BrowserContext, Person], None]
+) -> Page:
+    """Ada's labelling page; two items of three steps wait for her."""
+    QueueItemFactory.create_batch(2, solution__steps=["one", "two", "three"])
+    sign_in(page, ada)
+    page.goto(f"{live_server.url}/label/")
+    return page

@@ -20,19 +20,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Any, Person], None]
 
 
-@pytest.fixture
-def ada() -> Person:
-    return AnnotatorFactory.create(username="ada")
-
-
-@pytest.fixture
-def label_page(page: Page, live_server: Any, ada: Person, sign_in: SignIn) -> Page:
-    QueueItemFactory.create_batch(2, solution__steps=["one", "two", "three"])
-    sign_in(page, ada)
-    page.goto(f"{live_server.url}/label/")
-    return page
-
-
 def ratings() -> list[int | None]:
     return list(StepRating.objects.order_by("label", "step_index").values_list("rating", flat=True))
 

@@ -9,17 +9,12 @@ import pytest
 
 from annotate.loop.keymap import choose_keys
 from annotate.models import Concern, Label, Person, StepRating
-from tests.factories import AnnotatorFactory, QueueItemFactory
+from tests.factories import QueueItemFactory
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def ada() -> Person:
-    return AnnotatorFactory.create(username="ada")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.sessions.models import Session
 
 from annotate.models import Label, Person, StepRating
-from tests.factories import AnnotatorFactory, QueueItemFactory
+from tests.factories import AnnotatorFactory
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -17,19 +17,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SignIn = Callable[[Any, Person], None]
-
-
-@pytest.fixture
-def ada() -> Person:
-    return AnnotatorFactory.create(username="ada")
-
-
-@pytest.fixture
-def label_page(page: Page, live_server: Any, ada: Person, sign_in: SignIn) -> Page:
-    QueueItemFactory.create_batch(2, solution__steps=["one", "two", "three"])
-    sign_in(page, ada)
-    page.goto(f"{live_server.url}/label/")
-    return page
 
 
 def ratings(page: Page) -> list[int | None]:

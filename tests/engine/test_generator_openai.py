@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,29 +10,18 @@ import pytest
 from prm_backend.generators import GenerationFailed
 from prm_backend.generators.openai_generator import OpenAIGenerator
 from prm_backend.types import Cancelled, Progress, Sampling
-
-SERVER = Path(__file__).parents[1] / "chat_server.py"
+from tests.json_server import requests_of, running
 
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    process = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-    process.terminate()
-    process.wait()
-    process.stdout.close()
+    with running("tests.chat_server") as address:
+        yield f"{address}/v1"
 
 
 @pytest.fixture(autouse=True)
 def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-def requests(server: str) -> list[dict[str, Any]]:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(server.replace("/v1", "/requests")) as response:
-        return json.load(response)
 
 
 def sample(generator: OpenAIGenerator, *problems: str, n: int = 3, **options: Any) -> Any:
@@ -47,7 +31,7 @@ def sample(generator: OpenAIGenerator, *problems: str, n: int = 3, **options: An
 def test_one_request_a_problem_brings_all_its_samples_in_order(server: str) -> None:
     samples = sample(OpenAIGenerator(server, "good"), "first", "second")
     assert [[s.answer for s in found] for found in samples] == [["5", "6", "7"]] * 2
-    assert len(requests(server)) == 2
+    assert len(requests_of(server)) == 2
 
 
 def test_a_sample_is_cut_after_its_answer_and_split_into_steps(server: str) -> None:
@@ -62,7 +46,7 @@ def test_what_the_sampling_says_reaches_the_server(server: str) -> None:
     generator = OpenAIGenerator(server, "good", stop=["STOP"])
     template = "Solve {problem} with \\frac{1}{2}."
     sample(generator, "it", n=2, temperature=0.3, top_p=0.9, max_new_tokens=77, prompt_template=template)
-    [body] = requests(server)
+    [body] = requests_of(server)
     assert body["messages"] == [{"role": "user", "content": "Solve it with \\frac{1}{2}."}]
     expected = {"n": 2, "seed": 5, "temperature": 0.3, "top_p": 0.9, "max_tokens": 77, "stop": ["STOP"]}
     assert expected.items() <= body.items()
@@ -79,19 +63,19 @@ def test_a_server_without_n_is_found_out_once_and_asked_one_by_one(server: str, 
     generator = OpenAIGenerator(server, model, concurrency=1)
     samples = sample(generator, "first", "second")
     assert [[s.answer for s in found] for found in samples] == [["5", "6", "7"]] * 2
-    assert sum("n" in body for body in requests(server)) == 1
+    assert sum("n" in body for body in requests_of(server)) == 1
 
 
 def test_a_failure_that_passes_is_retried(server: str) -> None:
     [found] = sample(OpenAIGenerator(server, "flaky"), "problem")
     assert len(found) == 3
-    assert len(requests(server)) == 2
+    assert len(requests_of(server)) == 2
 
 
 def test_a_lost_connection_is_tried_again(server: str) -> None:
     [found] = sample(OpenAIGenerator(server, "hangs-up"), "problem")
     assert len(found) == 3
-    assert len(requests(server)) == 2
+    assert len(requests_of(server)) == 2
 
 
 def test_parameters_a_server_does_not_know_are_found_out_once_and_done_without(server: str) -> None:
@@ -99,7 +83,7 @@ def test_parameters_a_server_does_not_know_are_found_out_once_and_done_without(s
     samples = sample(generator, "first", "second", n=2)
     assert [len(found) for found in samples] == [2, 2]
     assert generator.server.unsupported == {"seed", "stop", "logprobs"}
-    *tries, first, second = requests(server)
+    *tries, first, second = requests_of(server)
     assert len(tries) == 3
     for body in (first, second):
         assert not {"seed", "stop", "logprobs"} & body.keys()
@@ -110,7 +94,9 @@ def test_parameters_a_server_does_not_know_are_found_out_once_and_done_without(s
 def test_the_limit_is_said_as_the_server_wants_it(server: str) -> None:
     [[found]] = sample(OpenAIGenerator(server, "new"), "problem", n=1, max_new_tokens=5)
     assert found.truncated
-    assert [sorted({"max_tokens", "max_completion_tokens"} & body.keys()) for body in requests(server)] == [
+    assert [
+        sorted({"max_tokens", "max_completion_tokens"} & body.keys()) for body in requests_of(server)
+    ] == [
         ["max_tokens"],
         ["max_completion_tokens"],
     ]
@@ -186,7 +172,7 @@ def test_cancelling_stops_before_the_remaining_problems(server: str) -> None:
     generator = OpenAIGenerator(server, "good", concurrency=1)
     with pytest.raises(Cancelled):
         generator.sample(["problem"] * 50, n=1, sampling=Sampling(), seed=0, progress=cancel)
-    assert len(requests(server)) < 50
+    assert len(requests_of(server)) < 50
 
 
 def next_steps(generator: OpenAIGenerator, problem: str = "it", *steps: str, n: int = 3) -> list[str]:
@@ -196,7 +182,7 @@ def next_steps(generator: OpenAIGenerator, problem: str = "it", *steps: str, n: 
 def test_next_steps_are_asked_for_as_the_next_turn(server: str) -> None:
     found = next_steps(OpenAIGenerator(server, "steps"), "it", "We begin.")
     assert found == ["Then $5$.", "Then $6$.", "Then $7$.\n\n# Answer\n\n7"]
-    [body] = requests(server)
+    [body] = requests_of(server)
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert body["messages"][1]["content"] == "We begin."
     assert "next step" in body["messages"][2]["content"]
@@ -205,7 +191,7 @@ def test_next_steps_are_asked_for_as_the_next_turn(server: str) -> None:
 
 def test_steps_that_repeat_are_merged_and_asked_for_once_more(server: str) -> None:
     assert next_steps(OpenAIGenerator(server, "good"), n=2) == ["We think about it."]
-    assert len(requests(server)) == 2
+    assert len(requests_of(server)) == 2
 
 
 def test_a_refused_step_is_a_value_error_and_a_failing_server_a_connection_error(server: str) -> None:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,24 +11,18 @@ import pytest
 from prm_backend.reward import load_scorer
 from prm_backend.reward.remote import RemoteFailed
 from prm_backend.types import StepProbs, Unscorable
+from tests.json_server import requests_of, running
 from tests.pooling_server import logits, softmax
 from tests.tiny import tiny_tokenizer
 
-SERVER = Path(__file__).parents[1] / "pooling_server.py"
 PROBLEM, STEPS = "1+1?", ("It is 2.", "So two.\n\n# Answer\n\n2")
 WORDS = tiny_tokenizer()
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    process = subprocess.Popen(
-        [sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True, cwd=SERVER.parents[1]
-    )
-    assert process.stdout is not None
-    yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-    process.terminate()
-    process.wait()
-    process.stdout.close()
+    with running("tests.pooling_server") as address:
+        yield address
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +31,7 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def requests(server: str, model: str) -> list[dict[str, Any]]:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"{server}/requests") as response:
-        return [body for body in json.load(response) if body["model"] == model]
+    return [body for body in requests_of(server) if body["model"] == model]
 
 
 def prefixes(problem: str, steps: Sequence[str]) -> list[list[int]]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +10,10 @@ import pytest
 from annotate.loop import waiting
 from annotate.models import Solution
 from tests.factories import ProblemFactory, QueueFactory, SolutionFactory
+from tests.json_server import running
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-SERVER = Path(__file__).parents[1] / "chat_server.py"
 
 
 def test_a_worker_runs_programs_follows_the_policy_and_asks_the_judge(
@@ -36,17 +33,12 @@ def test_a_worker_runs_programs_follows_the_policy_and_asks_the_judge(
         (third, "2/3"),
     ]
     solutions = [SolutionFactory.create(problem=p, answer=answer, text=answer) for p, answer in answers]
-    server = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    judge = f"openai:http://127.0.0.1:{server.stdout.readline().strip()}/v1#judge-same"
-    try:
-        start_worker("quick", JUDGE=judge, GRADING_POLICY="percent_as_share=wrong")
+    with running("tests.chat_server") as address:
+        start_worker(
+            "quick", JUDGE=f"openai:{address}/v1#judge-same", GRADING_POLICY="percent_as_share=wrong"
+        )
         waiting.call("grade")
         eventually(lambda: not Solution.objects.ungraded().exists(), "all is graded", seconds=200)
-    finally:
-        server.kill()
-        server.wait()
-        server.stdout.close()
     graded = [Solution.objects.get(pk=solution.pk) for solution in solutions]
     assert [solution.outcome for solution in graded] == ["correct", "wrong", "correct", "wrong", "wrong"]
     assert graded[2].grade_reason == "judge judge-same: Both say one third."
