@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -69,3 +70,27 @@ def test_the_grader_pool_is_one_and_grades() -> None:
     assert runtime.graders() is runtime.graders()
     (verdict,) = runtime.graders().grade_many([("1/2", "0.5")])
     assert verdict.outcome == "correct"
+
+
+FAULTS = """
+import resource, torch
+from prm_backend import runtime
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        torch.ones(2**24)  # 64 MiB, let go at once
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+as_it_comes = faults()
+runtime.prepare_torch()
+faults()
+print(as_it_comes, faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be told")
+def test_the_memory_of_a_large_tensor_serves_the_next_one() -> None:
+    done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
+    as_it_comes, kept = map(int, done.stdout.split())
+    assert kept < as_it_comes / 10
