@@ -127,6 +127,7 @@ TEMPLATES = [
                 "manage": "annotate.web.words",
                 "mathml": "annotate.web.mathml",
                 "prose": "annotate.web.prose",
+                "records": "annotate.web.records",
             },
             "builtins": ["template_partials.templatetags.partials"],
         },

@@ -1,7 +1,8 @@
 """The texts that pages are translated from, and the files they are translated in.
 
 `python -m tests.messages` brings every django.po under annotate/locale up to date (new texts empty, gone ones out) and
-compiles the .mo beside it. Texts are found by parsing: templates with Django's own parser, Python with `ast`.
+compiles the .mo beside it. Texts are found by parsing: templates with Django's own parser, Python with `ast`; those of
+the API's description come from itself.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "annotate" / "locale"
-_CALLS = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
+_CALLS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy"}
 
 Text = tuple[str, str]  # singular and plural, which is empty where there is none
 
@@ -32,6 +33,10 @@ def texts() -> dict[Text, str]:
     for path in sorted((ROOT / "annotate").rglob("*.py")):
         for text in _in_python(path):
             found.setdefault(text, str(path.relative_to(ROOT)))
+    from annotate.api import docs  # here, because Django must be set up by then
+
+    for words in filter(None, docs.texts()):
+        found.setdefault((words.replace("%", "%%"), ""), "annotate/api/docs.py")
     return found
 
 
@@ -42,7 +47,7 @@ def _in_template(name: str) -> Iterator[Text]:
     seen: set[int] = set()
     for tree in trees:
         for node in _nodes(getattr(tree, "nodelist", tree), seen):
-            if isinstance(node, TranslateNode):
+            if isinstance(node, TranslateNode) and node.filter_expression.var.literal is not None:
                 yield str(node.filter_expression.var.literal).replace("%", "%%"), ""
             elif isinstance(node, BlockTranslateNode):
                 singular, _ = node.render_token_list(node.singular)

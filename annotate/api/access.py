@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -10,14 +11,14 @@ from annotate.models import Person
 
 
 class IsManager(BasePermission):
-    message = "This is for managers."
+    message = _("This is for managers.")
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         return isinstance(request.user, Person) and request.user.is_manager
 
 
 class IsAnnotator(BasePermission):
-    message = "This is for annotators."
+    message = _("This is for annotators.")
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         return isinstance(request.user, Person) and request.user.is_annotator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
@@ -23,7 +24,7 @@ class BoundedJSONParser(JSONParser):
         try:
             return super().parse(stream, media_type, parser_context)
         except RecursionError:
-            raise ParseError("The JSON is nested too deeply.") from None
+            raise ParseError(_("The JSON is nested too deeply.")) from None
 
 
 class Body(serializers.Serializer[Any]):
@@ -32,7 +33,10 @@ class Body(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping) and (unknown := sorted(set(map(str, data)) - set(self.fields))):
             raise serializers.ValidationError(
-                {name: [f"Unknown; known are: {', '.join(self.fields) or 'none'}."] for name in unknown}
+                {
+                    name: [_("Unknown; known are: %(names)s.") % {"names": ", ".join(self.fields) or "–"}]
+                    for name in unknown
+                }
             )
         return super().to_internal_value(data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
@@ -9,6 +10,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import translation
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
@@ -47,10 +49,26 @@ def docs(request: HttpRequest) -> HttpResponse:
     return render(request, "api/docs.html", _page() | {"host": request.build_absolute_uri("/")[:-1]})
 
 
+def texts() -> Iterator[str]:
+    """Every text of the description, as the page translates it."""
+    page = _page()
+    for tag, operations in page["groups"]:
+        yield tag
+        for operation in operations:
+            yield operation["text"]
+            for field in (*operation["query"], *operation["body"]):
+                yield field["text"]
+            for _status, text, words, _shape in operation["answers"]:
+                yield from (text, words)
+    for _name, fields in page["shapes"]:
+        yield from (field["text"] for field in fields)
+
+
 @cache
 def _page() -> dict[str, Any]:
     """`groups` of operations by their first word, and the `shapes` they answer with, each told once."""
-    schema = SchemaGenerator().get_schema(request=None, public=True)
+    with translation.override("en"):  # kept for readers of any language: the page translates its texts
+        schema = SchemaGenerator().get_schema(request=None, public=True)
     operations = [
         _operation(schema, path, method, operation)
         for path, methods in schema["paths"].items()

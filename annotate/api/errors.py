@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -23,7 +24,7 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         return Response({"detail": exception.message, "code": _code(exception)}, status=exception.status)
     if isinstance(exception, RequestDataTooBig):
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        detail = f"The body may hold {limit} bytes; a file goes to an import address."
+        detail = _("The body may hold %(bytes)s bytes; a file goes to an import address.") % {"bytes": limit}
         return Response({"detail": detail, "code": "too_large"}, status=413)
     response = exception_handler(exception, context)
     if response is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.models import Label, Person, Solution, StepRating
@@ -31,7 +32,7 @@ def adjudicate(*, solution: Solution, ratings: Sequence[int | None], by: Person)
     if missing is None and Rating.BAD not in run and len(run) < len(texts):
         missing = len(run)
     if missing is not None:
-        raise PlumblineError(f"Step {missing + 1} is not rated yet.")
+        raise PlumblineError(_("Step %(step)s is not rated yet.") % {"step": missing + 1})
     rows = [
         StepRating(step_index=i, option=0, text=texts[i], rating=rating, chosen=rating != Rating.BAD)
         for i, rating in enumerate(run[: len(texts)])
@@ -44,7 +45,7 @@ def side_with(*, label: Label, by: Person) -> Label:
     """Decide as one of the labels has it, with all that it says. Raises as `adjudicate` does."""
     assert label.solution is not None
     if label not in _opinions(label.solution):
-        raise NotDecidable("That label is not one of those that disagree.")
+        raise NotDecidable(_("That label is not one of those that disagree."))
     rows = [
         StepRating(
             step_index=row.step_index,
@@ -66,7 +67,7 @@ def side_with(*, label: Label, by: Person) -> Label:
 def _opinions(solution: Solution) -> list[Label]:
     labels = list(Label.objects.opinions().filter(solution=solution).order_by("submitted_at", "id"))
     if not labels:
-        raise NotDecidable("Nobody has labelled this solution: there is nothing to decide.")
+        raise NotDecidable(_("Nobody has labelled this solution: there is nothing to decide."))
     return labels
 
 
@@ -81,5 +82,5 @@ def _decide(like: Label, rows: list[StepRating], by: Person, decision: Label) ->
                 row.label = decision
             StepRating.objects.bulk_create(rows)
     except IntegrityError:
-        raise NotDecidable("This solution is decided already.") from None
+        raise NotDecidable(_("This solution is decided already.")) from None
     return decision

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q
+from django.utils.translation import gettext as _
 
 from annotate.loop.train import Trainer, current_inputs, train_version
 from annotate.models import PRMVersion, RoundProblem, Solution, Step
@@ -46,7 +47,7 @@ def decided_solutions() -> SolutionQuerySet:
 def bootstrap_state() -> BootstrapState:
     """Due while there is no PRM, once there are enough graded solutions of both kinds, or no more will come."""
     if PRMVersion.objects.exists():
-        return BootstrapState(0, 0, "its promotion")
+        return BootstrapState(0, 0, _("its promotion"))
     counts = decided_solutions().aggregate(
         correct=Count("pk", filter=Q(outcome=Outcome.CORRECT)),
         wrong=Count("pk", filter=Q(outcome=Outcome.WRONG)),
@@ -55,15 +56,15 @@ def bootstrap_state() -> BootstrapState:
     found, wanted = correct + wrong, settings.BOOTSTRAP_SOLUTIONS
     more = RoundProblem.objects.short_of_solutions().exists() or Solution.objects.ungraded().exists()
     if not more:
-        nothing = "a round with right or wrong solutions: there is nothing to learn from"
+        nothing = _("a round with right or wrong solutions: there is nothing to learn from")
         return BootstrapState(correct, wrong, "" if found else nothing)
     if found < wanted:
-        return BootstrapState(correct, wrong, f"{found} of {wanted} solutions graded right or wrong")
+        waiting = _("%(found)s of %(wanted)s solutions graded right or wrong")
+        return BootstrapState(correct, wrong, waiting % {"found": found, "wanted": wanted})
     if not (correct and wrong):
-        missing = "wrong" if correct else "right"
-        return BootstrapState(
-            correct, wrong, f"a {missing} solution, or the end of the round: there is none so far"
-        )
+        wrong_one = _("a wrong solution, or the end of the round: there is none so far")
+        right_one = _("a right solution, or the end of the round: there is none so far")
+        return BootstrapState(correct, wrong, wrong_one if correct else right_one)
     return BootstrapState(correct, wrong, "")
 
 

@@ -31,7 +31,9 @@ def note(label: Label, progress: int | None, critique: str | None) -> None:
     """Put on the label, unsaved, what is said; None leaves it as it was."""
     if progress is not None:
         if not 0 <= progress < len(HOW_FAR):
-            raise InvalidFinish(f"How far it got is a number from 0 to {len(HOW_FAR) - 1}.")
+            raise InvalidFinish(
+                _("How far it got is a number from 0 to %(most)s.") % {"most": len(HOW_FAR) - 1}
+            )
         label.progress = progress
     if critique is not None:
         label.critique = storable(critique).strip()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.screening import end_attempt
@@ -54,11 +55,13 @@ def make_gold(
     """
     steps = label.question.get("pre_generated_steps")
     if label.solution_id is None or not steps:
-        raise PlumblineError("Gold needs a whole solution that was served: this label has none.")
+        raise PlumblineError(_("Gold needs a whole solution that was served: this label has none."))
     wrong = [index for index in accepted if not NO_ERROR <= index < len(steps)]
     if wrong or not accepted:
         raise PlumblineError(
-            f"There is no step {wrong[0] + 1}." if wrong else "Say which steps may be called the first error."
+            _("There is no step %(step)s.") % {"step": wrong[0] + 1}
+            if wrong
+            else _("Say which steps may be called the first error.")
         )
     try:
         with transaction.atomic():
@@ -72,7 +75,7 @@ def make_gold(
                 created_by=by,
             )
     except IntegrityError:
-        raise PlumblineError("This solution is gold already.") from None
+        raise PlumblineError(_("This solution is gold already.")) from None
 
 
 @transaction.atomic

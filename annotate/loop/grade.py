@@ -8,6 +8,7 @@ from typing import Protocol
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.models import Person, Queue, Solution
@@ -75,7 +76,7 @@ def decide(*, solution: Solution, outcome: Outcome, by: Person) -> int:
     same = Solution.objects.undecided().filter(problem=solution.problem_id, answer=solution.answer)
     decided = list(same.order_by("pk").select_for_update(of=("self",)))
     if outcome is Outcome.UNDECIDED or not decided:
-        raise PlumblineError("This answer is not undecided any more.")
+        raise PlumblineError(_("This answer is not undecided any more."))
     for row in decided:
         row.outcome, row.grade_reason = outcome, f"decided by {by}"
         row.grade_opinions = [*row.grade_opinions, asdict(GraderOpinion(str(by), outcome, "by hand"))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
@@ -29,7 +30,7 @@ def fix_answer(*, concern: Concern, answer: str, by: Person, reply: str = "") ->
     correct = storable(answer).strip()
     if not correct or correct == problem.answer:
         raise PlumblineError(
-            "Write the right answer." if not correct else "That is the answer the problem has already."
+            _("Write the right answer.") if not correct else _("That is the answer the problem has already.")
         )
     problem.answer = correct
     problem.save(update_fields=("answer",))
@@ -59,13 +60,13 @@ def write_back(*, concern: Concern, reply: str, by: Person) -> None:
     """Answer the annotator, who sees it in My work. Raises PlumblineError without a word, Answered where it was."""
     _lock(concern)
     if not reply.strip():
-        raise PlumblineError("Write a word to the annotator.")
+        raise PlumblineError(_("Write a word to the annotator."))
     _resolve(concern, Concern.Action.REPLIED, by, reply)
 
 
 def _lock(concern: Concern) -> None:
     if not Concern.objects.open().select_for_update().filter(pk=concern.pk).exists():
-        raise Answered("This was answered already.")
+        raise Answered(_("This was answered already."))
 
 
 def _resolve(concern: Concern, action: Concern.Action, by: Person, reply: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.models import Instructions, Person
@@ -17,15 +18,18 @@ def publish(*, by: Person, text: str) -> Instructions:
     text = storable(text).replace("\r\n", "\n").strip()
     current = Instructions.objects.current()
     if not text:
-        raise PlumblineError("The instructions cannot be empty.")
+        raise PlumblineError(_("The instructions cannot be empty."))
     if len(text) > LONGEST:
-        raise PlumblineError(f"The instructions have {len(text)} characters; {LONGEST} is the most.")
+        raise PlumblineError(
+            _("The instructions have %(n)s characters; %(most)s is the most.")
+            % {"n": len(text), "most": LONGEST}
+        )
     if current is not None and current.text.strip() == text:
-        raise PlumblineError("Nothing has changed, so there is no new version.")
+        raise PlumblineError(_("Nothing has changed, so there is no new version."))
     try:
         with transaction.atomic():
             return Instructions.objects.create(
                 number=1 if current is None else current.number + 1, text=text, created_by=by
             )
     except IntegrityError:
-        raise PlumblineError("Somebody published a version at this moment: look at it first.") from None
+        raise PlumblineError(_("Somebody published a version at this moment: look at it first.")) from None

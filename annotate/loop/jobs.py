@@ -21,6 +21,7 @@ from celery import current_task
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.celery import app
 from annotate.errors import PlumblineError
@@ -149,7 +150,7 @@ def cancel(job: Job, by: Person | None = None) -> None:
 def retry(job: Job, by: Person | None = None) -> Job:
     """Queue a failed or cancelled job's work again, at once. Raises PlumblineError for any other job."""
     if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
-        raise PlumblineError(f"{job} did not fail: there is nothing to try again.")
+        raise PlumblineError(_("Job %(job)s did not fail: there is nothing to try again.") % {"job": job.pk})
     return enqueue_job(job.kind, job.key, job.payload, by)
 
 

@@ -251,7 +251,7 @@ def _ends_open(work: Work) -> bool:
 def _finish(work: Work, given: str, comment: str) -> FinishReason:
     """The finish reason that holds, or InvalidFinish."""
     if given and given not in list(FinishReason):
-        raise InvalidFinish(f"There is no finish reason {given!r}.")
+        raise InvalidFinish(_("There is no finish reason “%(reason)s”.") % {"reason": given})
     if given in _IN_WORDS:
         if not comment.strip():
             raise InvalidFinish(_("Please say in a few words why."))
@@ -259,7 +259,9 @@ def _finish(work: Work, given: str, comment: str) -> FinishReason:
     if work.finish is None:
         raise InvalidFinish(_missing(work))
     if given and given != work.finish:
-        raise InvalidFinish(f"The ratings say {work.finish}, not {given}.")
+        raise InvalidFinish(
+            _("The ratings say “%(found)s”, not “%(given)s”.") % {"found": work.finish, "given": given}
+        )
     return work.finish
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Aggregate, Count, F, Max, Q, QuerySet, Value
+from django.utils.translation import ngettext
 
 from annotate.loop.bootstrap import bootstrap_state
 from annotate.models import (
@@ -56,7 +57,8 @@ class WorkersState:
 
     def __str__(self) -> str:
         if self.alive:
-            return f"{self.queue}: {self.alive} worker" + ("s" if self.alive > 1 else "")
+            words = ngettext("%(queue)s: %(n)s worker", "%(queue)s: %(n)s workers", self.alive)
+            return words % {"queue": self.queue, "n": self.alive}
         if self.seen_at is None:
             return f"no {self.queue} worker yet"
         return f"no {self.queue} worker since {self.seen_at:%Y-%m-%d %H:%M:%S}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
@@ -37,7 +38,10 @@ def reject(*, version: PRMVersion, by: Person | None = None, reason: str = "") -
     _one_at_a_time()
     version = PRMVersion.objects.get(pk=version.pk)
     if version.status != PRMStatus.CANDIDATE:
-        raise PlumblineError(f"{version} is no candidate: it is {version.get_status_display()}.")
+        raise PlumblineError(
+            _("%(version)s is no candidate: it is %(status)s.")
+            % {"version": f"v{version.number}", "status": version.get_status_display()}
+        )
     _decide(version, PRMStatus.REJECTED, by, reason or "rejected")
     return version
 
@@ -51,7 +55,7 @@ def roll_back(*, by: Person | None = None, reason: str = "") -> PRMVersion:
     _one_at_a_time()
     serving, previous = PRMVersion.objects.serving(), PRMVersion.objects.previous()
     if serving is None or previous is None:
-        raise PlumblineError("There is no earlier PRM to go back to.")
+        raise PlumblineError(_("There is no earlier PRM to go back to."))
     _decide(serving, PRMStatus.REJECTED, by, reason or f"rolled back to {previous}")
     return promote(version=previous, by=by, reason=f"serves again after {serving} was rolled back")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job, working
@@ -96,7 +97,7 @@ def propose(*, label: int, generator: Generator, progress: ProgressCallback = si
     known = {text_hash(served[step_index])} if served else set()
     fresh = [text for text in texts if text_hash(text) not in known]
     if not fresh:
-        raise NothingProposed("The model wrote no whole next step.")
+        raise NothingProposed(_("The model wrote no whole next step."))
     with transaction.atomic():
         locked = Label.objects.drafts().select_for_update().filter(pk=label).first()
         if locked is None or _wanted(locked) != wanted:

@@ -7,6 +7,7 @@ import random
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.overlap import spread
@@ -37,19 +38,24 @@ def save_queue(*, queue: Queue) -> Queue:
     grows = queue.way == Way.STEP_BY_STEP
     if queue.asks_further and queue.way != Way.FIRST_ERROR:
         raise QueueRefused(
-            "Only where rating ends at the first error can more be asked there: choose “up to the first error”."
+            _(
+                "Only where rating ends at the first error can more be asked there: choose “up to the first error”."
+            )
         )
     if grows and queue.takes_rounds:
-        raise QueueRefused("Rounds bring whole solutions: first let them fill another queue.")
+        raise QueueRefused(_("Rounds bring whole solutions: first let them fill another queue."))
     if grows and queue.hints:
-        raise QueueRefused("Step by step there is no whole solution to give a hint on.")
+        raise QueueRefused(_("Step by step there is no whole solution to give a hint on."))
     if queue.hints and not queue.blind_share:
-        raise QueueRefused("Hints sway people: without a blind share nobody could tell by how much.")
+        raise QueueRefused(_("Hints sway people: without a blind share nobody could tell by how much."))
     if queue.asks_judge and not settings.JUDGE:
-        raise QueueRefused("There is no judge model to ask: set JUDGE where Plumbline is started.")
+        raise QueueRefused(_("There is no judge model to ask: set JUDGE where Plumbline is started."))
     if queue.pk is not None and queue.items.filter(problem__isnull=grows).exists():
-        holds = "solutions" if grows else "problems, whose solutions grow step by step"
-        raise QueueRefused(f"{queue} holds {holds}. Make another queue for this way of labelling.")
+        solutions = _("%(queue)s holds solutions. Make another queue for this way of labelling.")
+        problems = _(
+            "%(queue)s holds problems, whose solutions grow step by step. Make another queue for this way of labelling."
+        )
+        raise QueueRefused((solutions if grows else problems) % {"queue": queue})
     queue.save()
     spread(queue=queue)
     return queue
@@ -59,7 +65,9 @@ def save_queue(*, queue: Queue) -> Queue:
 def take_rounds(*, queue: Queue) -> None:
     """From now on rounds fill this queue and no other. Raises QueueRefused for a queue of problems."""
     if queue.way == Way.STEP_BY_STEP:
-        raise QueueRefused(f"{queue} grows solutions step by step: rounds bring whole ones.")
+        raise QueueRefused(
+            _("%(queue)s grows solutions step by step: rounds bring whole ones.") % {"queue": queue}
+        )
     Queue.objects.filter(takes_rounds=True).exclude(pk=queue.pk).update(takes_rounds=False)
     Queue.objects.filter(pk=queue.pk).update(takes_rounds=True)
 
@@ -72,11 +80,11 @@ def put_problems(*, queue: Queue, problems: int) -> int:
     """
     queue = Queue.objects.select_for_update().get(pk=queue.pk)  # two clicks at once take different problems
     if queue.way != Way.STEP_BY_STEP:
-        raise QueueRefused(f"{queue} takes whole solutions, and rounds bring those.")
+        raise QueueRefused(_("%(queue)s takes whole solutions, and rounds bring those.") % {"queue": queue})
     untouched = Problem.objects.untouched().filter(queue_items__isnull=True).order_by("pk")
     taken = list(untouched.values_list("pk", flat=True)[:problems])
     if not taken:
-        raise QueueRefused("No untouched problem with a known answer is left. Import some first.")
+        raise QueueRefused(_("No untouched problem with a known answer is left. Import some first."))
     keys = [random.random() for _ in taken]
     QueueItem.objects.bulk_create(
         QueueItem(

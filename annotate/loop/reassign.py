@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.draft import NOBODY
@@ -26,20 +27,22 @@ def reassign(*, item: int, to: Person | None) -> None:
     """Give an open item to a person, who gets it when they come, or to nobody. Raises NotReassigned with the reason."""
     held = QueueItem.objects.open().select_for_update().filter(pk=item).first()
     if held is None:
-        raise NotReassigned("That item is finished, or gone.")
+        raise NotReassigned(_("That item is finished, or gone."))
     if to is None:
         QueueItem.objects.filter(pk=item).update(**NOBODY)
         return
     if held.gold_id is not None:
-        raise NotReassigned("A gold item is made for one person: take it back, and nobody else gets it.")
+        raise NotReassigned(_("A gold item is made for one person: take it back, and nobody else gets it."))
     if not (to.is_active and to.is_annotator) or to.suspended_at is not None:
-        raise NotReassigned(f"{to} does not label at present.")
+        raise NotReassigned(_("%(name)s does not label at present.") % {"name": to})
     if not QueueItem.objects.filter(pk=item).for_person(to).exists():
-        raise NotReassigned(f"{to} has labelled this solution, or put it aside.")
+        raise NotReassigned(_("%(name)s has labelled this solution, or put it aside.") % {"name": to})
     try:
         with transaction.atomic():
             QueueItem.objects.filter(pk=item).update(
                 leased_by=to, lease_token=uuid.uuid4(), lease_expires_at=timezone.now() + KEPT_FOR
             )
     except IntegrityError:
-        raise NotReassigned(f"{to} has another solution in hand; a person holds one at a time.") from None
+        raise NotReassigned(
+            _("%(name)s has another solution in hand; a person holds one at a time.") % {"name": to}
+        ) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Count, Max, QuerySet
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
@@ -54,16 +55,19 @@ def start_round(
     generator, selection = generator or settings.MODEL, selection or SelectionConfig()
     sampling = sampling or Sampling(prompt_template=default_prompt_template(generator))
     if problems < 1 or samples_per_problem < 1:
-        raise RoundRefused("A round needs at least one problem and one sample for each.")
+        raise RoundRefused(_("A round needs at least one problem and one sample for each."))
     with transaction.atomic():
         with connection.cursor() as cursor:  # two clicks at once start one round
             cursor.execute("select pg_advisory_xact_lock(%s)", [_ROUND_LOCK])
         running = Round.objects.running().first()
         if running is not None and not force:
-            raise RoundRefused(f"{running} still runs: wait until all its problems are chosen from.")
+            raise RoundRefused(
+                _("Round %(number)s still runs: wait until all its problems are chosen from.")
+                % {"number": running.number}
+            )
         taken = _next_problems()[:problems].values_list("pk", flat=True)
         if not taken:
-            raise RoundRefused("There is no problem with an answer to grade against. Import some first.")
+            raise RoundRefused(_("There is no problem with an answer to grade against. Import some first."))
         newest = Round.objects.aggregate(number=Max("number"))["number"] or 0
         new = Round.objects.create(
             number=newest + 1,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.models import Gold, Person, QualityPolicy
@@ -76,8 +77,11 @@ def screen_again(*, person: Person, by: Person) -> None:
     unmet = Gold.objects.screening().unmet_by(person).count()
     if unmet < policy.screening_items:
         raise PlumblineError(
-            f"{person} has not met {unmet} screening questions; an attempt takes {policy.screening_items}. "
-            "Make more gold for the screening, or admit them by hand."
+            _(
+                "Screening questions %(name)s has not met: %(unmet)s; an attempt takes %(asked)s. Make more gold for "
+                "the screening, or admit them by hand."
+            )
+            % {"name": person, "unmet": unmet, "asked": policy.screening_items}
         )
     Person.objects.filter(pk=person.pk).update(screenings=0, admitted_at=None, gold_since=timezone.now())
 

@@ -11,6 +11,7 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
@@ -38,13 +39,19 @@ def receive(*, file: UploadedFile, by: Person) -> Job:
     name = PurePath((file.name or "").replace("\\", "/")).name[:200]
     ending = next((e for e in reversed(ENDINGS) if name.lower().endswith(e)), None)
     if ending is None:
-        raise UploadRefused(f"{name}: send a file that ends in {', '.join(ENDINGS)}.")
+        raise UploadRefused(
+            _("%(file)s: send a file that ends in %(endings)s.")
+            % {"file": name, "endings": ", ".join(ENDINGS)}
+        )
     if not file.size:
-        raise UploadRefused(f"{name} is empty.")
+        raise UploadRefused(_("%(file)s is empty.") % {"file": name})
     if file.size > LARGEST:
         raise UploadRefused(
-            f"{name} has {file.size / 2**20:.0f} MB; at most {LARGEST // 2**20} MB can be sent here. Split it, or"
-            " use `manage.py import_problems` on the server."
+            _(
+                "%(file)s has %(size)s MB; at most %(largest)s MB can be sent here. Split it, or use "
+                "`manage.py import_problems` on the server."
+            )
+            % {"file": name, "size": round(file.size / 2**20), "largest": LARGEST // 2**20}
         )
     path = default_storage.save(f"uploads/{uuid.uuid4().hex}{ending}", file)
     return enqueue_job(KIND, key=path[-100:], payload={"path": path, "name": name, "size": file.size}, by=by)

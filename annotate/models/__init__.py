@@ -2,20 +2,22 @@
 
 from .job import Job, JobStatus, Worker
 from .label import HOW_FAR, Label, StepRating
-from .person import ANNOTATOR, MANAGER, ROLES, LoginAttempt, Person
+from .person import ANNOTATOR, MANAGER, ROLE_NAMES, ROLES, LoginAttempt, Person
 from .prm import PRMStatus, PRMVersion, Snapshot
 from .problem import Problem
 from .quality import Concern, Gold, Instructions, QualityPolicy
-from .queue import Queue, QueueItem, Way
+from .queue import ARMS, Queue, QueueItem, Way
 from .round import Round, RoundProblem
 from .score import SolutionScore, StepScore
 from .solution import Solution, Step
 
 __all__ = [
     "ANNOTATOR",
+    "ARMS",
     "HOW_FAR",
     "MANAGER",
     "ROLES",
+    "ROLE_NAMES",
     "Concern",
     "Gold",
     "Instructions",

@@ -12,10 +12,12 @@ from django.db import models
 from django.db.models import Count, Max, Q
 from django.db.models.functions import Greatest
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 ANNOTATOR = "annotator"
 MANAGER = "manager"
-ROLES = (ANNOTATOR, MANAGER)
+ROLE_NAMES = {ANNOTATOR: _("annotator"), MANAGER: _("manager")}
+ROLES = tuple(ROLE_NAMES)
 
 
 class PersonManager(UserManager["Person"]):

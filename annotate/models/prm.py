@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 
 class Snapshot(models.Model):
@@ -21,10 +22,10 @@ class Snapshot(models.Model):
 
 
 class PRMStatus(models.TextChoices):
-    CANDIDATE = "candidate", "candidate"  # trained; waits for a decision
-    PROMOTED = "promoted", "serving"
-    RETIRED = "retired", "retired"  # served once; may be rolled back to
-    REJECTED = "rejected", "rejected"
+    CANDIDATE = "candidate", _("candidate")  # trained; waits for a decision
+    PROMOTED = "promoted", _("serving")
+    RETIRED = "retired", _("retired")  # served once; may be rolled back to
+    REJECTED = "rejected", _("rejected")
 
 
 class PRMVersionQuerySet(models.QuerySet["PRMVersion"]):

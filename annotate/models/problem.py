@@ -5,9 +5,17 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from prm_backend.text.gold import AnswerKind, Gold, Tolerance, read_tests
 
+KINDS = {  # of answers, in words
+    AnswerKind.MATHEMATICS.value: _("mathematics"),
+    AnswerKind.CHOICE.value: _("choice"),
+    AnswerKind.TEXT.value: _("text"),
+    AnswerKind.NUMBER.value: _("number"),
+    AnswerKind.CODE.value: _("code"),
+}
 UNANSWERED = Q(answer__isnull=True) & ~Q(kind=AnswerKind.CODE)
 
 
@@ -32,7 +40,7 @@ class Problem(models.Model):
     kind = models.CharField(
         max_length=11,
         default=AnswerKind.MATHEMATICS.value,
-        choices=[(kind.value, kind.value) for kind in AnswerKind],
+        choices=list(KINDS.items()),
         help_text="what kind of thing the answer is: it decides how answers are compared",
     )
     tolerance = models.CharField(

@@ -9,6 +9,8 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
 from django.db.models import Count, Exists, OuterRef, Q, Subquery, Value
 from django.db.models.functions import MD5, Cast, Coalesce, Concat
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from .label import Label
 from .person import Person
@@ -148,6 +150,11 @@ class Instructions(models.Model):
     def __str__(self) -> str:
         return f"instructions {self.number}"
 
+    @property
+    def words(self) -> str:
+        """The text; of the rules we ship (`annotate.models.rules`), in the reader's language."""
+        return gettext(self.text)
+
 
 class ConcernQuerySet(models.QuerySet["Concern"]):
     def open(self) -> ConcernQuerySet:
@@ -158,14 +165,14 @@ class Concern(models.Model):
     """Something an annotator noticed and a manager answers."""
 
     class Kind(models.TextChoices):
-        UNSURE = "unsure", "unsure of a step"
-        ANSWER = "answer", "disputes the answer"
-        PROBLEM = "problem", "bad problem"
+        UNSURE = "unsure", _("unsure of a step")
+        ANSWER = "answer", _("disputes the answer")
+        PROBLEM = "problem", _("bad problem")
 
     class Action(models.TextChoices):
-        ANSWER_FIXED = "answer_fixed", "the answer was corrected"
-        PROBLEM_RETIRED = "problem_retired", "the problem was retired"
-        REPLIED = "replied", "answered"
+        ANSWER_FIXED = "answer_fixed", _("the answer was corrected")
+        PROBLEM_RETIRED = "problem_retired", _("the problem was retired")
+        REPLIED = "replied", _("answered")
 
     kind = models.CharField(max_length=7, choices=Kind)
     label = models.ForeignKey(Label, on_delete=models.CASCADE, related_name="concerns")

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from prm_backend.types import Arm
 
@@ -21,9 +22,16 @@ from .solution import Solution
 class Way(models.TextChoices):
     """How a queue's solutions are labelled; a label keeps the way it was made."""
 
-    FIRST_ERROR = "first_error", "up to the first error"  # PRM800K's phase 2
-    EVERY_STEP = "every_step", "every step"
-    STEP_BY_STEP = "step_by_step", "step by step, with the model"  # PRM800K's phase 1
+    FIRST_ERROR = "first_error", _("up to the first error")  # PRM800K's phase 2
+    EVERY_STEP = "every_step", _("every step")
+    STEP_BY_STEP = "step_by_step", _("step by step, with the model")  # PRM800K's phase 1
+
+
+ARMS = {  # why a solution was chosen, in words
+    Arm.CONVINCING_WRONG.value: _("convincing wrong"),
+    Arm.CONVINCING_REST.value: _("convincing rest"),
+    Arm.CONTROL.value: _("control"),
+}
 
 
 class Queue(models.Model):
@@ -186,9 +194,7 @@ class QueueItem(models.Model):
     gold = models.ForeignKey(
         "annotate.Gold", null=True, blank=True, on_delete=models.PROTECT, related_name="items"
     )
-    arm = models.CharField(
-        max_length=16, blank=True, choices=[(a.value, a.value.replace("_", " ")) for a in Arm]
-    )
+    arm = models.CharField(max_length=16, blank=True, choices=list(ARMS.items()))
     strategy = models.CharField(max_length=100)
     rank = models.PositiveIntegerField(default=1, help_text="1-based within the arm's order")
     score = models.FloatField(null=True, blank=True, help_text="log-product by `prm`, when chosen")

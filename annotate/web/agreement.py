@@ -6,6 +6,8 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.loop.agreement import KIND, SOLUTIONS, measured
@@ -24,21 +26,27 @@ def agreement(request: PersonRequest) -> HttpResponse:
     found = job.result if job is not None else {}
     overall = [
         (
-            "Step ratings",
-            "Krippendorff’s alpha, ordinal: bad is further from great than from okay",
+            _("Step ratings"),
+            _("Krippendorff’s alpha, ordinal: bad is further from great than from okay"),
             found.get("steps"),
         ),
-        ("First error", "Krippendorff’s alpha, nominal: the same step or another", found.get("first_error")),
+        (
+            _("First error"),
+            _("Krippendorff’s alpha, nominal: the same step or another"),
+            found.get("first_error"),
+        ),
     ]
     pairs = _pairs(found.get("pairs", []))
     context = {
         "job": job,
         "found": found,
         "overall": [(name, note, one) for name, note, one in overall if one],
-        "overall_chart": _chart("Agreement of everybody", [(name, one) for name, _, one in overall if one]),
+        "overall_chart": _chart(
+            _("Agreement of everybody"), [(name, one) for name, _, one in overall if one]
+        ),
         "pairs": pairs,
         "pairs_chart": _chart(
-            "Agreement of each pair", [(pair["names"], pair["kappa"]) for pair in pairs[:12]]
+            _("Agreement of each pair"), [(pair["names"], pair["kappa"]) for pair in pairs[:12]]
         ),
         "running": Job.objects.active().filter(kind=KIND).exists(),
         "failed": Job.objects.failures().filter(kind=KIND).first(),
@@ -52,7 +60,7 @@ def agreement(request: PersonRequest) -> HttpResponse:
 def measure(request: PersonRequest) -> HttpResponse:
     def do() -> str:
         enqueue_job(KIND, by=request.user)
-        return "A worker measures it; look again in a moment."
+        return _("A worker measures it; look again in a moment.")
 
     return act(request, do, back_to="agreement")
 
@@ -63,7 +71,10 @@ def _pairs(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "pk", "username"
         )
     )
-    return [row | {"names": " and ".join(names.get(pk, "somebody") for pk in row["people"])} for row in rows]
+    return [
+        row | {"names": get_text_list([names.get(pk, _("somebody")) for pk in row["people"]], _("and"))}
+        for row in rows
+    ]
 
 
 def _chart(title: str, rows: list[tuple[str, dict[str, Any]]]) -> Any:

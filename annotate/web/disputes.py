@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.db.models import Prefetch
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.errors import PlumblineError
@@ -57,7 +58,9 @@ def decide(request: PersonRequest, pk: int) -> HttpResponse:
             verbs.adjudicate(solution=solution, ratings=given, by=request.user)
     except PlumblineError as error:
         return _page(request, solution, given=given, refused=str(error))
-    return act(request, lambda: "Decided. The labels stay; training takes the decision.", back_to="disputes")
+    return act(
+        request, lambda: _("Decided. The labels stay; training takes the decision."), back_to="disputes"
+    )
 
 
 def _page(

@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Exists, OuterRef, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.errors import PlumblineError
@@ -65,7 +66,7 @@ def make(request: PersonRequest, pk: int) -> HttpResponse:
         except PlumblineError as error:
             refused = str(error)
         else:
-            return act(request, lambda: f"{str(made).capitalize()} is made.", back_to="gold")
+            return act(request, lambda: _("Gold %(n)s is made.") % {"n": made.pk}, back_to="gold")
     context = {"label": label, "rows": rated_steps(label), "accepted": accepted, "refused": refused}
     return render(request, "quality/make_gold.html", context, status=400 if refused else 200)
 
@@ -77,7 +78,7 @@ def retire(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         verbs.retire_gold(gold=found)
-        return f"{str(found).capitalize()} is served to nobody new; answers given keep their judgement."
+        return _("Gold %(n)s is served to nobody new; answers given keep their judgement.") % {"n": found.pk}
 
     return act(request, do, back_to="gold")
 
@@ -89,7 +90,7 @@ def use(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         verbs.use_gold(gold=found)
-        return f"{str(found).capitalize()} is in use again."
+        return _("Gold %(n)s is in use again.") % {"n": found.pk}
 
     return act(request, do, back_to="gold")
 

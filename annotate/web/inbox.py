@@ -7,6 +7,8 @@ from collections.abc import Callable
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.errors import PlumblineError
@@ -46,7 +48,11 @@ def fix_answer(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         n = verbs.fix_answer(concern=found, answer=answer, by=request.user, reply=_reply(request))
-        return f"The answer is corrected; {n} solution{'' if n == 1 else 's'} will be graded anew."
+        return ngettext(
+            "The answer is corrected; %(n)s solution will be graded anew.",
+            "The answer is corrected; %(n)s solutions will be graded anew.",
+            n,
+        ) % {"n": n}
 
     return _answer(request, found, do)
 
@@ -58,7 +64,7 @@ def retire(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         verbs.retire_problem(concern=found, by=request.user, reply=_reply(request))
-        return "The problem is retired; its open items are handed out no more."
+        return _("The problem is retired; its open items are handed out no more.")
 
     return _answer(request, found, do)
 
@@ -70,7 +76,7 @@ def write_back(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         verbs.write_back(concern=found, reply=_reply(request), by=request.user)
-        return f"{found.label.annotator} will see your answer under My work."
+        return _("%(name)s will see your answer under My work.") % {"name": found.label.annotator}
 
     return _answer(request, found, do)
 

@@ -31,7 +31,7 @@ def instructions(request: PersonRequest, number: int | None = None) -> HttpRespo
 def edit(request: PersonRequest) -> HttpResponse:
     """A new version begins with the text of the one before; a refusal keeps what was typed."""
     current = Instructions.objects.current()
-    text = "" if current is None else current.text
+    text = "" if current is None else current.words
     if request.method == "POST":
         text = request.POST.get("text", "")
         if "preview" not in request.POST:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.errors import PlumblineError
 from annotate.loop import people as verbs
-from annotate.models import ROLES, Person
+from annotate.models import ROLE_NAMES, Person
 
 from .access import PersonRequest, manager_required
 from .acts import act
@@ -46,7 +48,10 @@ def set_roles(request: PersonRequest, pk: int) -> HttpResponse:
     def do() -> str:
         roles = request.POST.getlist("roles")
         verbs.set_roles(person=person, roles=roles, by=request.user)
-        return f"{person} is {' and '.join(sorted(roles)) or 'without a role'} now."
+        if not roles:
+            return _("%(name)s is without a role now.") % {"name": person}
+        named = get_text_list([str(ROLE_NAMES[role]) for role in sorted(roles)], _("and"))
+        return _("%(name)s is now: %(roles)s.") % {"name": person, "roles": named}
 
     return act(request, do, back_to="people")
 
@@ -58,7 +63,7 @@ def deactivate(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         verbs.deactivate(person=person, by=request.user)
-        return f"{person} can no longer log in; every label stays."
+        return _("%(name)s can no longer log in; every label stays.") % {"name": person}
 
     return act(request, do, back_to="people")
 
@@ -70,13 +75,13 @@ def reactivate(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         verbs.reactivate(person=person)
-        return f"{person} can log in again."
+        return _("%(name)s can log in again.") % {"name": person}
 
     return act(request, do, back_to="people")
 
 
 def _page(request: PersonRequest, **form: str) -> HttpResponse:
-    context = {"people": Person.objects.with_work(), "roles": ROLES, "form": form}
+    context = {"people": Person.objects.with_work(), "roles": ROLE_NAMES.items(), "form": form}
     return render(request, "people/people.html", context, status=400 if form else 200)
 
 

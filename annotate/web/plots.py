@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 WIDTH, HEIGHT = 440, 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 14, 38
@@ -197,12 +198,23 @@ def _within(value: float | None, ends: Point) -> float:
 
 def _span_in_words(span: Span) -> str:
     if span.value is None:
-        return f"{span.name}: undefined"
-    between = "" if span.low is None or span.high is None else f", between {span.low:.2f} and {span.high:.2f}"
-    return f"{span.name}: {span.value:.2f}{between}"
+        return _("%(name)s: undefined") % {"name": span.name}
+    if span.low is None or span.high is None:
+        return f"{span.name}: {span.value:.2f}"
+    return _("%(name)s: %(value)s, between %(low)s and %(high)s") % {
+        "name": span.name,
+        "value": f"{span.value:.2f}",
+        "low": f"{span.low:.2f}",
+        "high": f"{span.high:.2f}",
+    }
 
 
 def _in_words(line: Line) -> str:
-    (_, first), (end, last) = line.points[0], line.points[-1]
-    moves = "rises" if last > first else "falls" if last < first else "stays"
-    return f"{line.name} {moves} from {first:.3g} to {last:.3g} at {_short(end)}."
+    (_start, first), (end, last) = line.points[0], line.points[-1]
+    if last > first:
+        words = _("%(name)s rises from %(first)s to %(last)s at %(end)s.")
+    elif last < first:
+        words = _("%(name)s falls from %(first)s to %(last)s at %(end)s.")
+    else:
+        words = _("%(name)s stays from %(first)s to %(last)s at %(end)s.")
+    return words % {"name": line.name, "first": f"{first:.3g}", "last": f"{last:.3g}", "end": _short(end)}

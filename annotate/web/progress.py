@@ -10,6 +10,8 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.loop import jobs, rounds
@@ -22,6 +24,7 @@ from prm_backend.config import SelectionConfig
 from .access import PersonRequest, manager_required
 from .acts import act
 from .live import live_page
+from .records import job_name
 
 ROUNDS = VERSIONS = 5
 JOBS = 8
@@ -30,9 +33,15 @@ JOBS = 8
 class RoundForm(forms.Form):
     """The three numbers a manager chooses for a round; the rest follows from settings."""
 
-    problems = forms.IntegerField(min_value=1, max_value=100_000, initial=rounds.PROBLEMS)
-    samples_per_problem = forms.IntegerField(min_value=1, max_value=1000, initial=rounds.SAMPLES_PER_PROBLEM)
-    quota = forms.IntegerField(min_value=1, max_value=100, initial=SelectionConfig().quota)
+    problems = forms.IntegerField(
+        label=gettext_lazy("Problems"), min_value=1, max_value=100_000, initial=rounds.PROBLEMS
+    )
+    samples_per_problem = forms.IntegerField(
+        label=gettext_lazy("Samples each"), min_value=1, max_value=1000, initial=rounds.SAMPLES_PER_PROBLEM
+    )
+    quota = forms.IntegerField(
+        label=gettext_lazy("To label each"), min_value=1, max_value=100, initial=SelectionConfig().quota
+    )
     anyway = forms.BooleanField(required=False)
 
 
@@ -51,7 +60,7 @@ def start_round(request: PersonRequest) -> HttpResponse:
     form = RoundForm(request.POST)
     if not form.is_valid():
         for name, errors in form.errors.items():
-            messages.error(request, f"{name.replace('_', ' ').capitalize()}: {' '.join(map(str, errors))}")
+            messages.error(request, f"{form.fields[name].label}: {' '.join(map(str, errors))}")
         return redirect("progress")
 
     def do() -> str:
@@ -62,7 +71,7 @@ def start_round(request: PersonRequest) -> HttpResponse:
             by=request.user,
             force=form.cleaned_data["anyway"],
         )
-        return f"{new} has started."
+        return _("Round %(number)s has started.") % {"number": new.number}
 
     return act(request, do, back_to="progress")
 
@@ -73,7 +82,7 @@ def retrain(request: PersonRequest) -> HttpResponse:
     def do() -> str:
         job = request_retrain(by=request.user)
         waits = job.status == JobStatus.QUEUED
-        return "Retraining is asked for." if waits else "Retraining is under way already."
+        return _("Retraining is asked for.") if waits else _("Retraining is under way already.")
 
     return act(request, do, back_to="progress")
 
@@ -83,7 +92,7 @@ def retrain(request: PersonRequest) -> HttpResponse:
 def cancel_job(request: PersonRequest, pk: int) -> HttpResponse:
     def do() -> str:
         jobs.cancel(job := get_object_or_404(Job, pk=pk), by=request.user)
-        return f"The {job.kind.replace('_', ' ')} job will stop."
+        return _("“%(job)s” will stop.") % {"job": job_name(job.kind)}
 
     return act(request, do, back_to="progress")
 
@@ -93,7 +102,7 @@ def cancel_job(request: PersonRequest, pk: int) -> HttpResponse:
 def retry_job(request: PersonRequest, pk: int) -> HttpResponse:
     def do() -> str:
         again = jobs.retry(get_object_or_404(Job, pk=pk), by=request.user)
-        return f"The {again.kind.replace('_', ' ')} job is tried again."
+        return _("“%(job)s” is tried again.") % {"job": job_name(again.kind)}
 
     return act(request, do, back_to="progress")
 

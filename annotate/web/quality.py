@@ -8,6 +8,9 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.loop import gold as gold_verbs
@@ -22,11 +25,11 @@ from .acts import act
 from .plots import Span, interval_chart
 
 _SHARES = (  # what is compared, and of what it is a share
-    ("name an error", "with_error", "labels"),
-    ("as the model guesses", "as_guessed", "labels"),
-    ("agree with gold", "gold_agreed", "gold"),
-    ("agree with each other", "same", "pairs"),
-    ("steps rated bad", "bad", "steps"),
+    (gettext_lazy("name an error"), "with_error", "labels"),
+    (gettext_lazy("as the model guesses"), "as_guessed", "labels"),
+    (gettext_lazy("agree with gold"), "gold_agreed", "gold"),
+    (gettext_lazy("agree with each other"), "same", "pairs"),
+    (gettext_lazy("steps rated bad"), "bad", "steps"),
 )
 
 
@@ -44,28 +47,38 @@ class PolicyForm(forms.ModelForm):
             "undo_seconds",
         )
         labels = {
-            "gold_every": "One gold item in every",
-            "agreement_bar": "Pause below this agreement",
-            "agreement_window": "Latest gold answers that count",
-            "screening": "Screen new annotators",
-            "screening_items": "Questions in a screening",
-            "admission_bar": "Admit from this agreement on",
-            "screening_attempts": "Attempts",
-            "undo_seconds": "Seconds in which a label can be taken back",
+            "gold_every": gettext_lazy("One gold item in every"),
+            "agreement_bar": gettext_lazy("Pause below this agreement"),
+            "agreement_window": gettext_lazy("Latest gold answers that count"),
+            "screening": gettext_lazy("Screen new annotators"),
+            "screening_items": gettext_lazy("Questions in a screening"),
+            "admission_bar": gettext_lazy("Admit from this agreement on"),
+            "screening_attempts": gettext_lazy("Attempts"),
+            "undo_seconds": gettext_lazy("Seconds in which a label can be taken back"),
         }
         help_texts = {
-            "gold_every": "Items, unmarked and at a place nobody can tell. 0 mixes in none.",
-            "agreement_bar": "A share. Somebody is paused when even the upper end of their 95 % interval is below it.",
-            "agreement_window": "At most 200.",
-            "screening": "Until they have passed, people are served the screening's gold alone.",
-            "admission_bar": "A share.",
-            "screening_attempts": "Each takes questions the person has not met.",
+            "gold_every": gettext_lazy("Items, unmarked and at a place nobody can tell. 0 mixes in none."),
+            "agreement_bar": gettext_lazy(
+                "A share. Somebody is paused when even the upper end of their 95 % interval is below it."
+            ),
+            "agreement_window": gettext_lazy("At most 200."),
+            "screening": gettext_lazy(
+                "Until they have passed, people are served the screening's gold alone."
+            ),
+            "admission_bar": gettext_lazy("A share."),
+            "screening_attempts": gettext_lazy("Each takes questions the person has not met."),
+            "undo_seconds": gettext_lazy("Counted from the submit."),
         }
 
     agreement_window = forms.IntegerField(
-        min_value=3, max_value=200, label="Latest gold answers that count", help_text="At most 200."
+        min_value=3,
+        max_value=200,
+        label=gettext_lazy("Latest gold answers that count"),
+        help_text=gettext_lazy("At most 200."),
     )
-    screening_items = forms.IntegerField(min_value=1, max_value=200, label="Questions in a screening")
+    screening_items = forms.IntegerField(
+        min_value=1, max_value=200, label=gettext_lazy("Questions in a screening")
+    )
 
 
 @manager_required
@@ -89,14 +102,14 @@ def hints(request: PersonRequest) -> HttpResponse:
     spans = [
         Span(f"{name}, {side}", one["share"], *one["interval"])
         for name, *sides in rows
-        for side, one in zip(("hint", "blind"), sides, strict=True)
+        for side, one in zip((_("with a hint"), _("blind")), sides, strict=True)
         if one["share"] is not None
     ]
     context = {
         "with_hint": found and found[0],
         "blind": found and found[1],
         "rows": rows,
-        "chart": interval_chart(title="Labels with a hint and blind ones", spans=spans, x_range=(0, 1)),
+        "chart": interval_chart(title=_("Labels with a hint and blind ones"), spans=spans, x_range=(0, 1)),
         "queues": Queue.objects.filter(hints=True).order_by("name"),
     }
     return render(request, "quality/hints.html", context)
@@ -108,7 +121,7 @@ def policy(request: PersonRequest) -> HttpResponse:
     form = PolicyForm(request.POST or None, instance=QualityPolicy.current())
     if request.method == "POST" and form.is_valid():
         form.save()
-        messages.success(request, "The policy is changed.")
+        messages.success(request, _("The policy is changed."))
         return redirect("quality_policy")
     context = {
         "form": form,
@@ -125,7 +138,7 @@ def lift(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         gold_verbs.lift_pause(person=person, by=request.user)
-        return f"{person} may label again; their gold answers are counted anew."
+        return _("%(name)s may label again; their gold answers are counted anew.") % {"name": person}
 
     return act(request, do, back_to="quality")
 
@@ -137,7 +150,7 @@ def admit(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         screening_verbs.admit(person=person, by=request.user)
-        return f"{person} is admitted."
+        return _("%(name)s is admitted.") % {"name": person}
 
     return act(request, do, back_to="quality")
 
@@ -149,12 +162,12 @@ def screen_again(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         screening_verbs.screen_again(person=person, by=request.user)
-        return f"{person} may take the screening again."
+        return _("%(name)s may take the screening again.") % {"name": person}
 
     return act(request, do, back_to="quality")
 
 
-def _shares(found: tuple[Side, Side] | None) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+def _shares(found: tuple[Side, Side] | None) -> list[tuple[str | Promise, dict[str, Any], dict[str, Any]]]:
     """Each share with a hint and blind."""
     if found is None:
         return []

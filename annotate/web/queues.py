@@ -11,37 +11,40 @@ from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.loop import queues as verbs
 from annotate.loop.reassign import reassign
 from annotate.loop.snapshot import label_lines
-from annotate.models import ANNOTATOR, Label, Person, Problem, Queue, QueueItem
-from prm_backend.types import Arm
+from annotate.models import ANNOTATOR, ARMS, Label, Person, Problem, Queue, QueueItem
 
 from .access import PersonRequest, manager_required
 from .acts import act
 
-_ARMS = {arm.value: arm.value.replace("_", " ") for arm in Arm} | {"": "put here by hand"}
 
-
-def _share(label: str, initial: float, help_text: str = "") -> forms.FloatField:
-    return forms.FloatField(
-        label=label, initial=initial, help_text=help_text, min_value=0, max_value=1, step_size=0.05
-    )
+def _share(initial: float, **words: Any) -> forms.FloatField:
+    return forms.FloatField(initial=initial, min_value=0, max_value=1, step_size=0.05, **words)
 
 
 class QueueForm(forms.ModelForm):
     options = forms.IntegerField(
-        label="Steps proposed at a time",
-        help_text="Where the model proposes next steps: at the first error, or step by step.",
+        label=gettext_lazy("Steps proposed at a time"),
+        help_text=gettext_lazy("Where the model proposes next steps: at the first error, or step by step."),
         min_value=1,
         max_value=9,
         initial=4,
     )
-    overlap = forms.IntegerField(label="People for each solution", min_value=1, max_value=100, initial=1)
-    overlap_share = _share("Share of solutions for that many people", 1, "The rest is rated by one person.")
-    blind_share = _share("Share of labels without a hint", 0.2)
+    overlap = forms.IntegerField(
+        label=gettext_lazy("People for each solution"), min_value=1, max_value=100, initial=1
+    )
+    overlap_share = _share(
+        1,
+        label=gettext_lazy("Share of solutions for that many people"),
+        help_text=gettext_lazy("The rest is rated by one person."),
+    )
+    blind_share = _share(0.2, label=gettext_lazy("Share of labels without a hint"))
 
     class Meta:
         model = Queue
@@ -49,15 +52,22 @@ class QueueForm(forms.ModelForm):
             "name", "way", "asks_further", "options", "overlap", "overlap_share", "hints", "blind_share", "asks_judge"
         )  # fmt: skip
         labels = {
-            "way": "Rating goes",
-            "asks_further": "Ask further at the first error",
-            "hints": "Show hints",
-            "asks_judge": "Ask the judge model",
+            "name": gettext_lazy("Name"),
+            "way": gettext_lazy("Rating goes"),
+            "asks_further": gettext_lazy("Ask further at the first error"),
+            "hints": gettext_lazy("Show hints"),
+            "asks_judge": gettext_lazy("Ask the judge model"),
         }
         help_texts = {
-            "asks_further": "How far the solution got, what is wrong, and other next steps to rate.",
-            "hints": "The PRM's guess of the first error. It sways people, so a share is kept blind.",
-            "asks_judge": "Where graders can't tell whether an answer of a round is right. If it can't either, you do.",
+            "asks_further": gettext_lazy(
+                "How far the solution got, what is wrong, and other next steps to rate."
+            ),
+            "hints": gettext_lazy(
+                "The PRM's guess of the first error. It sways people, so a share is kept blind."
+            ),
+            "asks_judge": gettext_lazy(
+                "Where graders can't tell whether an answer of a round is right. If it can't either, you do."
+            ),
         }
 
 
@@ -70,7 +80,9 @@ class ProblemsForm(forms.Form):
 def queues(request: PersonRequest) -> HttpResponse:
     arms: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in QueueItem.objects.by_arm():
-        arms[row["queue_id"]].append(row | {"name": _ARMS[row["arm"]]})
+        arms[row["queue_id"]].append(
+            row | {"name": ARMS[row["arm"]] if row["arm"] else _("put here by hand")}
+        )
     held = QueueItem.objects.leased().select_related("leased_by", "queue", "problem", "solution__problem")
     context = {
         "queues": [(queue, arms[queue.pk], _sum(arms[queue.pk])) for queue in Queue.objects.order_by("name")],
@@ -95,7 +107,8 @@ def edit(request: PersonRequest, pk: int | None = None) -> HttpResponse:
         except verbs.QueueRefused as refused:
             form.add_error(None, refused.message)
         else:
-            messages.success(request, f"The queue {kept} is {'made' if pk is None else 'changed'}.")
+            said = _("The queue %(queue)s is made.") if pk is None else _("The queue %(queue)s is changed.")
+            messages.success(request, said % {"queue": kept})
             return redirect("queues")
     name = "" if pk is None else Queue.objects.values_list("name", flat=True).get(pk=pk)
     context = {"form": form, "name": name}
@@ -109,7 +122,9 @@ def pause(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         verbs.pause_queue(queue=queue)
-        return f"The queue {queue} is paused: nothing new is handed out, what is begun can be finished."
+        return _(
+            "The queue %(queue)s is paused: nothing new is handed out, what is begun can be finished."
+        ) % {"queue": queue}
 
     return act(request, do, back_to="queues")
 
@@ -121,7 +136,7 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         verbs.resume_queue(queue=queue)
-        return f"The queue {queue} hands out work again."
+        return _("The queue %(queue)s hands out work again.") % {"queue": queue}
 
     return act(request, do, back_to="queues")
 
@@ -133,7 +148,7 @@ def take_rounds(request: PersonRequest, pk: int) -> HttpResponse:
 
     def do() -> str:
         verbs.take_rounds(queue=queue)
-        return f"From now on rounds fill the queue {queue}."
+        return _("From now on rounds fill the queue %(queue)s.") % {"queue": queue}
 
     return act(request, do, back_to="queues")
 
@@ -143,12 +158,16 @@ def take_rounds(request: PersonRequest, pk: int) -> HttpResponse:
 def put_problems(request: PersonRequest, pk: int) -> HttpResponse:
     queue, form = get_object_or_404(Queue, pk=pk), ProblemsForm(request.POST)
     if not form.is_valid():
-        messages.error(request, f"Problems: {' '.join(map(str, form.errors['problems']))}")
+        messages.error(request, f"{_('Problems')}: {' '.join(map(str, form.errors['problems']))}")
         return redirect("queues")
 
     def do() -> str:
         put = verbs.put_problems(queue=queue, problems=form.cleaned_data["problems"])
-        return f"{put} untouched problem{'' if put == 1 else 's'} put into the queue {queue}."
+        return ngettext(
+            "%(n)s untouched problem is put into the queue %(queue)s.",
+            "%(n)s untouched problems are put into the queue %(queue)s.",
+            put,
+        ) % {"n": put, "queue": queue}
 
     return act(request, do, back_to="queues")
 
@@ -163,8 +182,8 @@ def reassign_item(request: PersonRequest, pk: int) -> HttpResponse:
     def do() -> str:
         reassign(item=pk, to=to)
         if to is None:
-            return "The solution is free again; what was rated stays as a draft."
-        return f"The solution waits for {to}; what was rated stays as a draft."
+            return _("The solution is free again; what was rated stays as a draft.")
+        return _("The solution waits for %(name)s; what was rated stays as a draft.") % {"name": to}
 
     return act(request, do, back_to="queues")
 

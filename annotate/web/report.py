@@ -6,36 +6,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate.models import PRMVersion
 
 from .plots import Line, confusion_chart, line_chart
 
 # Name in the report: what people read, digits, and whether more is better (None: neither).
-KNOWN: dict[str, tuple[str, int, bool | None]] = {
-    "log_likelihood": ("Log-likelihood of a rating (decides)", 4, True),
-    "step_accuracy": ("Steps judged bad or not as people did", 3, True),
-    "balanced_accuracy": ("the same, bad and other steps weighing alike", 3, True),
-    "rating_accuracy": ("Exact rating of the three", 3, True),
-    "auc": ("AUC, bad against other steps", 3, True),
-    "macro_auc": ("AUC, mean of each rating against the rest", 3, True),
-    "first_error_accuracy": ("First error found exactly, or none where none is", 3, True),
-    "error_accuracy": ("found, of solutions with an error", 3, True),
-    "correct_accuracy": ("none raised, of solutions without", 3, True),
-    "calibration_error": ("Calibration error of p(bad)", 3, False),
-    "base_log_likelihood": ("Log-likelihood of guessing by the shares", 4, None),
-    "majority_accuracy": ("Steps right by guessing the commoner", 3, None),
-    "solutions": ("Held-out solutions", 0, None),
-    "steps": ("Held-out steps", 0, None),
-    "human_steps": ("of them rated by people", 0, None),
-    "unscorable": ("Held-out solutions refused", 0, None),
-    "train_solutions": ("Solutions trained on", 0, None),
-    "train_steps": ("Steps trained on", 0, None),
-    "train_unusable": ("Training solutions left out", 0, None),
-    "train_loss": ("Loss at the end of training", 3, None),
+KNOWN: dict[str, tuple[Promise, int, bool | None]] = {
+    "log_likelihood": (gettext_lazy("Log-likelihood of a rating (decides)"), 4, True),
+    "step_accuracy": (gettext_lazy("Steps judged bad or not as people did"), 3, True),
+    "balanced_accuracy": (gettext_lazy("the same, bad and other steps weighing alike"), 3, True),
+    "rating_accuracy": (gettext_lazy("Exact rating of the three"), 3, True),
+    "auc": (gettext_lazy("AUC, bad against other steps"), 3, True),
+    "macro_auc": (gettext_lazy("AUC, mean of each rating against the rest"), 3, True),
+    "first_error_accuracy": (gettext_lazy("First error found exactly, or none where none is"), 3, True),
+    "error_accuracy": (gettext_lazy("found, of solutions with an error"), 3, True),
+    "correct_accuracy": (gettext_lazy("none raised, of solutions without"), 3, True),
+    "calibration_error": (gettext_lazy("Calibration error of p(bad)"), 3, False),
+    "base_log_likelihood": (gettext_lazy("Log-likelihood of guessing by the shares"), 4, None),
+    "majority_accuracy": (gettext_lazy("Steps right by guessing the commoner"), 3, None),
+    "solutions": (gettext_lazy("Held-out solutions"), 0, None),
+    "steps": (gettext_lazy("Held-out steps"), 0, None),
+    "human_steps": (gettext_lazy("of them rated by people"), 0, None),
+    "unscorable": (gettext_lazy("Held-out solutions refused"), 0, None),
+    "train_solutions": (gettext_lazy("Solutions trained on"), 0, None),
+    "train_steps": (gettext_lazy("Steps trained on"), 0, None),
+    "train_unusable": (gettext_lazy("Training solutions left out"), 0, None),
+    "train_loss": (gettext_lazy("Loss at the end of training"), 3, None),
 }
-RATINGS = ("bad", "okay", "great")  # as the engine orders them
+RATINGS = (gettext_lazy("bad"), gettext_lazy("okay"), gettext_lazy("great"))  # as the engine orders them
 
 
 @dataclass(frozen=True)
@@ -73,31 +76,27 @@ def charts(version: PRMVersion) -> list[tuple[str, SafeString]]:
     tables = version.report.get("tables", {})
     counts = [[int(count) for count in row] for row in tables.get("confusion", ())]
     drawn = {
-        (title := "Loss while training"): _training(title, version.report.get("curve", ())),
-        (title := "Calibration of p(bad)"): _reliability(title, tables.get("reliability", ())),
-        (title := "Ratings of held-out steps"): confusion_chart(
-            title=title, names=RATINGS, counts=counts, rows="given", columns="predicted"
+        (title := _("Loss while training")): _training(title, version.report.get("curve", ())),
+        (title := _("Calibration of p(bad)")): _reliability(title, tables.get("reliability", ())),
+        (title := _("Ratings of held-out steps")): confusion_chart(
+            title=title, names=list(map(str, RATINGS)), counts=counts, rows=_("given"), columns=_("predicted")
         ),
     }
     return [(title, chart) for title, chart in drawn.items() if chart is not None]
 
 
 def _training(title: str, curve: Sequence[dict[str, Any]]) -> SafeString | None:
-    names = ("loss", "held_out_nll")
+    drawn = (("loss", _("loss"), False), ("held_out_nll", _("held-out loss"), True))
     lines = [
-        Line(
-            name.replace("_", "-", 1).replace("_", " "),
-            [(p["step"], p[name]) for p in curve if name in p],
-            dots=dots,
-        )
-        for name, dots in zip(names, (False, True), strict=True)
+        Line(words, [(p["step"], p[name]) for p in curve if name in p], dots=dots)
+        for name, words, dots in drawn
     ]
     highest = max((y for line in lines for _, y in line.points), default=1)
     return line_chart(
         title=title,
         lines=lines,
-        x_label="step",
-        y_label="loss",
+        x_label=_("step"),
+        y_label=_("loss"),
         y_range=(0, 1.05 * highest or 1),
     )
 
@@ -107,11 +106,11 @@ def _reliability(title: str, rows: Sequence[Sequence[float]]) -> SafeString | No
     return line_chart(
         title=title,
         lines=[
-            Line("held-out steps", [(row[0], row[1]) for row in rows], dots=True),
-            Line("if it meant what it says", [(0, 0), (1, 1)], reference=True),
+            Line(_("held-out steps"), [(row[0], row[1]) for row in rows], dots=True),
+            Line(_("if it meant what it says"), [(0, 0), (1, 1)], reference=True),
         ],
-        x_label="p(bad)",
-        y_label="share that is bad",
+        x_label=_("p(bad)"),
+        y_label=_("share that is bad"),
         x_range=(0, 1),
         y_range=(0, 1),
     )
@@ -121,7 +120,7 @@ def _figure(name: str, value: Any, before: Any) -> Figure:
     words, digits, up = KNOWN.get(name, (name.replace("_", " ").capitalize(), 3, None))
     comparable = up is not None and isinstance(value, int | float) and isinstance(before, int | float)
     better = (value > before) == up if comparable and value != before else None
-    return Figure(words, _number(value, digits), _number(before, digits), better)
+    return Figure(str(words), _number(value, digits), _number(before, digits), better)
 
 
 def _number(value: Any, digits: int) -> str:

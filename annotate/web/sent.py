@@ -5,17 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from annotate.errors import InvalidRating
 
 
 def step_and_value(request: HttpRequest, name: str) -> tuple[int, int | None]:
     """The pressed button's value, "index:value"; the value "none" is None. Raises InvalidRating."""
-    index, _, value = request.POST.get(name, "").partition(":")
+    index, _colon, value = request.POST.get(name, "").partition(":")
     try:
         return int(index), None if value == "none" else int(value)
     except ValueError:
-        raise InvalidRating(f"{name} must be a step's index and a value, like 0:1.") from None
+        raise InvalidRating(
+            _("%(name)s must be a step's index and a value, like 0:1.") % {"name": name}
+        ) from None
 
 
 def given_at(request: HttpRequest) -> datetime | None:

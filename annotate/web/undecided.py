@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.errors import PlumblineError
@@ -36,8 +38,11 @@ def decide(request: PersonRequest, pk: int) -> HttpResponse:
     def do() -> str:
         outcome = _WORDS.get(request.POST.get("outcome", ""))
         if outcome is None:
-            raise PlumblineError("Say whether it is correct or wrong.")
+            raise PlumblineError(_("Say whether it is correct or wrong."))
         n = verbs.decide(solution=solution, outcome=outcome, by=request.user)
-        return f"The answer is {outcome}: {n} solution{'' if n == 1 else 's'}."
+        right = outcome == Outcome.CORRECT
+        said = _("The answer is correct.") if right else _("The answer is wrong.")
+        counts = ngettext("It holds for %(n)s solution.", "It holds for %(n)s solutions.", n) % {"n": n}
+        return f"{said} {counts}"
 
     return act(request, do, back_to="undecided")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotate.errors import PlumblineError
@@ -35,12 +36,12 @@ def upload(request: PersonRequest) -> HttpResponse:
 def _receive(request: PersonRequest) -> HttpResponse:
     files = request.FILES.getlist("file")
     if not files:
-        messages.error(request, "Choose a file first.")
+        messages.error(request, _("Choose a file first."))
     for file in files:
         try:
             uploads.receive(file=file, by=request.user)
         except PlumblineError as error:
             messages.error(request, str(error))
         else:
-            messages.success(request, f"{file.name} has arrived; a worker imports it.")
+            messages.success(request, _("%(file)s has arrived; a worker imports it.") % {"file": file.name})
     return redirect("upload")

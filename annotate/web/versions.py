@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.loop import promote as verbs
@@ -50,7 +51,9 @@ def promote(request: PersonRequest, number: int) -> HttpResponse:
 
     def do() -> str:
         serving = verbs.promote(version=one, by=request.user, reason=_reason(request) or "promoted by hand")
-        return f"{serving} serves now. The workers score what is open again."
+        return _("%(version)s serves now. The workers score what is open again.") % {
+            "version": f"v{serving.number}"
+        }
 
     return act(request, do, back_to=one.get_absolute_url())
 
@@ -62,7 +65,7 @@ def reject(request: PersonRequest, number: int) -> HttpResponse:
 
     def do() -> str:
         verbs.reject(version=one, by=request.user, reason=_reason(request) or "rejected by hand")
-        return f"{one} is rejected."
+        return _("%(version)s is rejected.") % {"version": f"v{one.number}"}
 
     return act(request, do, back_to=one.get_absolute_url())
 
@@ -71,7 +74,8 @@ def reject(request: PersonRequest, number: int) -> HttpResponse:
 @require_POST
 def roll_back(request: PersonRequest) -> HttpResponse:
     def do() -> str:
-        return f"{verbs.roll_back(by=request.user, reason=_reason(request))} serves again."
+        serving = verbs.roll_back(by=request.user, reason=_reason(request))
+        return _("%(version)s serves again.") % {"version": f"v{serving.number}"}
 
     return act(request, do, back_to="progress")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -58,7 +59,7 @@ def further(request: PersonRequest, item: int) -> HttpResponse:
 def choose(request: PersonRequest, item: int) -> HttpResponse:
     step, option = sent.number(request, "step"), sent.number(request, "option")
     if step is None or option is None:
-        raise InvalidRating("Say which option to go on with.")
+        raise InvalidRating(_("Say which option to go on with."))
     work = grow.choose(
         person=request.user, item=item, step_index=step, option=option, active_ms=sent.active_ms(request)
     )

@@ -18,12 +18,6 @@ from .report import short
 register = template.Library()
 
 
-@register.filter
-def words(name: str) -> str:
-    """`import_problems` as "Import problems"."""
-    return name.replace("_", " ").capitalize()
-
-
 register.filter("shown", keymap.shown)
 
 

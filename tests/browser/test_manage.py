@@ -173,7 +173,7 @@ def test_figures_follow_the_loop_without_a_reload_a_jump_or_a_lost_focus(at: Cal
     RoundProblemFactory.create_batch(12)
     Job.objects.create(kind="generate", status="running", done=1, total=8, started_at=timezone.now())
     page.locator(".stage", has_text="to generate").get_by_text("17").wait_for(timeout=10_000)
-    page.get_by_role("progressbar", name="Generate").wait_for()
+    page.get_by_role("progressbar", name="Sample solutions").wait_for()
     assert page.evaluate("window.mark") == "same page"
     assert page.evaluate("document.activeElement.id") == "retrain"
     assert rounds.bounding_box() == before
@@ -225,9 +225,9 @@ def test_buttons_act_in_place_and_say_what_they_did(at: Callable[[str], Page], h
     page.get_by_text("The queue default is paused").wait_for()
     page.get_by_role("button", name="Resume default").wait_for()
     page.get_by_role("button", name="Cancel Retrain").click()
-    page.get_by_text("The retrain job will stop.").wait_for()
+    page.get_by_text("“Retrain the PRM” will stop.").wait_for()
     page.get_by_role("button", name="Roll back to v0").click()
-    page.get_by_text("v0 (no human labels) serves again.").wait_for()
+    page.get_by_text("v0 serves again.").wait_for()
     assert page.evaluate("window.mark") == "same page"
     assert Queue.objects.get().paused_at
     serving = PRMVersion.objects.serving()

@@ -161,8 +161,8 @@ def test_a_solution_is_computed_when_nothing_is_wrong(ada: Person) -> None:
     [
         ((1, 1), "", "Step 3 is not rated yet"),
         ((), "solution", "Step 1 is not rated yet"),
-        ((1, -1), "solution", "The ratings say found_error, not solution"),
-        ((1, 1, 1, 1), "found_error", "The ratings say solution, not found_error"),
+        ((1, -1), "solution", "The ratings say “found_error”, not “solution”"),
+        ((1, 1, 1, 1), "found_error", "The ratings say “solution”, not “found_error”"),
         ((1,), "give_up", "say in a few words why"),
         ((1,), "bad_problem", "say in a few words why"),
         ((1, -1), "bored", "no finish reason"),

@@ -132,7 +132,7 @@ def test_problems_are_put_into_a_step_by_step_queue(as_manager: Client) -> None:
     queue = QueueFactory.create(name="grown", way="step_by_step")
     assert "3 untouched problems left" in as_manager.get("/queues/").content.decode()
     response = as_manager.post(f"/queues/{queue.pk}/problems/", {"problems": 2}, follow=True)
-    assert "2 untouched problems put into the queue grown." in response.content.decode()
+    assert "2 untouched problems are put into the queue grown." in response.content.decode()
     assert queue.items.count() == 2
     response = as_manager.post(f"/queues/{queue.pk}/problems/", {"problems": "many"}, follow=True)
     assert "Enter a whole number" in response.content.decode()

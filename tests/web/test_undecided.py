@@ -41,7 +41,7 @@ def test_one_word_decides_all_equal_answers_of_the_problem_and_is_kept(as_manage
     )
     elsewhere = undecided(ProblemFactory.create(), "0.333")
     page = as_manager.post(f"/problems/undecided/{first.pk}/", {"outcome": "correct"}, follow=True)
-    assert "The answer is correct: 2 solutions." in page.content.decode()
+    assert "The answer is correct. It holds for 2 solutions." in page.content.decode()
     outcomes = [Solution.objects.get(pk=s.pk).outcome for s in (first, second, other, elsewhere)]
     assert outcomes == ["correct", "correct", "undecided", "undecided"]
     told = Solution.objects.get(pk=second.pk)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotate.web.words import about, compact, minutes, share_of, words
+from annotate.web.words import about, compact, minutes, share_of
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,3 @@ def test_a_time_left_is_no_more_exact_than_it_is_known(seconds: float, shown: st
 
 def test_a_share_of_nothing_is_a_dash() -> None:
     assert (share_of(1, 3), share_of(0, 0)) == ("33 %", "–")
-
-
-def test_a_kind_of_job_is_words() -> None:
-    assert words("import_problems") == "Import problems"
