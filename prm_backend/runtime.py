@@ -90,6 +90,7 @@ def train(
     snapshot_hash: str,
     outcome_only: bool = False,
     progress: ProgressCallback = silent,
+    states_dir: Path | None = None,
 ) -> Report:
     """`training.trainer.train_prm` on this process's device."""
     from prm_backend.training.trainer import train_prm
@@ -104,6 +105,7 @@ def train(
         snapshot_hash=snapshot_hash,
         outcome_only=outcome_only,
         progress=progress,
+        states_dir=states_dir,
         device=device(),
         dtype=dtype(),
     )

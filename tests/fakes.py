@@ -123,6 +123,7 @@ class RecordingTrainer:
         snapshot_hash: str,
         outcome_only: bool,
         progress: ProgressCallback,
+        states_dir: Path,
     ) -> Report:
         self.train, self.held_out, self.outcome_only = list(train), list(held_out), outcome_only
         progress(Progress(1, 2, "training"))

@@ -38,6 +38,7 @@ class Trainer(Protocol):
         snapshot_hash: str,
         outcome_only: bool,
         progress: ProgressCallback,
+        states_dir: Path,
     ) -> Report: ...
 
 
@@ -90,6 +91,7 @@ def train_version(
             snapshot_hash=inputs.data,
             outcome_only=snapshot is None,
             progress=progress,
+            states_dir=settings.VAR_DIR / "states",
         )
         progress(Progress(1, 1, "keeping the checkpoint"))  # raises where the job is no longer ours
         checkpoints.keep(checkpoint, prefix)

@@ -28,6 +28,7 @@ from prm_backend.text.encoding import Encoded
 from prm_backend.training.calibration import fit_temperature, mean_nll
 from prm_backend.training.dataset import Example
 from prm_backend.training.frozen import Frozen
+from prm_backend.training.kept import KeptStates
 from prm_backend.training.resume import Resume
 from prm_backend.types import Progress, ProgressCallback, StepProbs
 
@@ -80,8 +81,10 @@ class Fitting:
         directory: Path,
         progress: ProgressCallback,
         resume: Resume | None = None,
+        kept: KeptStates | None = None,
     ) -> None:
-        """`directory` is where the cache goes; what `resume` holds of a former attempt is not done again."""
+        """`directory` is where the cache goes; what `resume` holds of a former attempt is not done again, nor is what
+        is `kept` of former trainings."""
         self.accelerator = Accelerator(
             cpu=prm.device.type == "cpu", mixed_precision="bf16" if prm.device.type == "cuda" else "no"
         )
@@ -89,7 +92,8 @@ class Fitting:
         self.examples = [*train, *held_out]
         self.train_rows = range(len(train))
         self.held_out_rows = range(len(train), len(self.examples))
-        self.frozen = Frozen(prm, self.examples, resume.directory if resume else directory, keep=bool(resume))
+        place = resume.directory if resume else directory
+        self.frozen = Frozen(prm, self.examples, place, keep=bool(resume), kept=kept)
         self.model = Trained(prm)
         self._learnt = torch.tensor([0, _LEARNT[config.neutral], 2])  # the class that a rating teaches
         self._weights = label_weights(config, self.examples, len(train))

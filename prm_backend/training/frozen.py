@@ -13,16 +13,27 @@ from prm_backend.reward.packing import pack
 from prm_backend.reward.prm import PRM, Reading, each_pack
 from prm_backend.training.cache import RowCache
 from prm_backend.training.dataset import Example
+from prm_backend.training.kept import KeptStates
 
 
 class Frozen:
     """Cached hidden states of `examples`, a row an example: of its tokens where layers are trained above them, else of
     its steps alone, ready for the head."""
 
-    def __init__(self, prm: PRM, examples: Sequence[Example], directory: Path, *, keep: bool = False) -> None:
-        """`keep` gives the cache a name in `directory`, so that it survives this process."""
+    def __init__(
+        self,
+        prm: PRM,
+        examples: Sequence[Example],
+        directory: Path,
+        *,
+        keep: bool = False,
+        kept: KeptStates | None = None,
+    ) -> None:
+        """`keep` gives the cache a name in `directory`, so that it survives this process; steps that former trainings
+        read come from `kept`, and new ones go there, unless layers are trained."""
         self.prm, self.examples = prm, examples
         self.steps_only = prm.split.first == prm.split.stop
+        self._kept = kept if self.steps_only else None
         width = prm.width
         steps = [len(example.targets) for example in examples]
         tokens = [len(example.encoded) for example in examples]
@@ -36,6 +47,10 @@ class Frozen:
 
     def fill(self, rows: Sequence[int], batch_tokens: int, done: Callable[[list[int]], None]) -> None:
         """Read the rows that are not cached yet; `done` hears of each pack, and of what was there at once."""
+        for row in rows:
+            if row not in self._figures and (found := self._former(row)) is not None:
+                self._states.put(row, found[:, FIGURES:])
+                self._figures.put(row, found[:, :FIGURES])
         done([row for row in rows if row in self._figures])
         missing = [row for row in rows if row not in self._figures]
 
@@ -59,6 +74,13 @@ class Frozen:
         for row, own, likely in zip(rows, states, figures.split(counts), strict=True):
             self._states.put(row, own)
             self._figures.put(row, likely)  # last: it says that the row is there
+        if self._kept:
+            own = torch.cat([figures.to(self.prm.device), torch.cat(states)], 1)
+            self._kept.put(encoded, own.split(counts))
+
+    def _former(self, row: int) -> Tensor | None:
+        """[steps, FIGURES and width] that another training read."""
+        return None if self._kept is None else self._kept.get(self.examples[row].encoded)
 
     def reading(self, rows: Sequence[int]) -> Reading:
         """What `PRM.read` would give for these examples, from the cache."""

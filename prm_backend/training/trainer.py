@@ -21,8 +21,10 @@ from prm_backend.evaluation.steps import evaluate_steps
 from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import Meta, write_checkpoint
 from prm_backend.reward.prm import PRM
+from prm_backend.text.encoding import ENCODING_VERSION
 from prm_backend.training.dataset import Dataset, make_dataset, require_usable
 from prm_backend.training.fitting import Curve, Fitting, probabilities_of
+from prm_backend.training.kept import KeptStates
 from prm_backend.training.resume import Resume
 from prm_backend.types import LabelledSolution, ProgressCallback, Report, Unscorable, silent
 
@@ -40,15 +42,17 @@ def train_prm(
     device: str | torch.device = "cpu",
     dtype: torch.dtype = torch.float32,
     resume_dir: Path | None = None,
+    states_dir: Path | None = None,
 ) -> Report:
     """Train on `train` from `base` (a directory or hub id), judge on `held_out`, write the checkpoint.
 
     The same inputs and seed give the same weights on the same machine. `progress` is called after every micro-batch;
     what it raises (`Cancelled`) ends the training and nothing is left behind, but in `resume_dir`: given one, a
-    training goes on where a killed one with the same inputs was. Raises TrainingRefused where there is nothing usable
-    to train on. The report has `evaluate_steps`' figures on `held_out`, beside what training cost; its curve has one
-    point an optimiser step ("loss") and one an epoch ("held_out_nll"). Under `accelerate launch` every process calls
-    this alike; the first one writes.
+    training goes on where a killed one with the same inputs was. What frozen layers make of steps is kept in
+    `states_dir`, so that the next training reads no solution a second time (where the head alone is trained). Raises
+    TrainingRefused where there is nothing usable to train on. The report has `evaluate_steps`' figures on `held_out`,
+    beside what training cost; its curve has one point an optimiser step ("loss") and one an epoch ("held_out_nll").
+    Under `accelerate launch` every process calls this alike; the first one writes.
     """
     started, cpu_started = time.monotonic(), time.process_time()
     path = locate(base)
@@ -63,7 +67,12 @@ def train_prm(
     resume = None
     if resume_dir is not None:
         resume = Resume(resume_dir, f"{config_hash(config)} {base_fingerprint} {_digest(train, held_out)}")
-    fitting = Fitting(prm, config, data.examples, judged.examples, checkpoint_dir.parent, progress, resume)
+    kept = None
+    if states_dir is not None:
+        kept = KeptStates(states_dir, _frozen_part(config, base_fingerprint, dtype))
+    fitting = Fitting(
+        prm, config, data.examples, judged.examples, checkpoint_dir.parent, progress, resume, kept
+    )
     curve, logits = fitting.run()
     report = _report(data, judged, logits, prm.head.temperature.item(), curve, outcome_only)
     report.metrics["seconds"] = round(time.monotonic() - started, 3)
@@ -87,6 +96,12 @@ def train_prm(
     if resume and fitting.accelerator.is_main_process:
         resume.clear()
     return report
+
+
+def _frozen_part(config: PRMConfig, base_fingerprint: str, dtype: torch.dtype) -> str:
+    """All that the states of a step follow from, beside its tokens."""
+    sees = config.adapter, config.depth, config.step_mean, config.log_probs
+    return f"{base_fingerprint} {ENCODING_VERSION} {dtype} {sees}"
 
 
 def _digest(*solutions: Sequence[LabelledSolution]) -> str:
