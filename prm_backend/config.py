@@ -40,7 +40,7 @@ class PRMConfig:
     stops a training before it begins.
     """
 
-    depth: float = 0.6
+    depth: float = 0.4
     step_mean: bool = True
     log_probs: bool = False
     head_norm: bool = True
