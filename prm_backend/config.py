@@ -18,7 +18,7 @@ class PRMConfig:
 
     What the head sees of a step:
       depth           the share of the backbone's layers whose hidden states are read, after the final norm
-      step_mean       beside the last token's state, the mean over the step's tokens
+      step_mean       beside the state at its end, the mean over the step's tokens; cannot be exported
       log_probs       the backbone's own log-probabilities of the step's tokens (these need all its layers)
       members         so many small heads, each on its own bootstrap of the labels; their mean is the score
       adapter         start from the generator's weights, where the base brings an adapter, or from the plain base
@@ -41,7 +41,7 @@ class PRMConfig:
     """
 
     depth: float = 0.4
-    step_mean: bool = True
+    step_mean: bool = False
     log_probs: bool = False
     head_norm: bool = True
     members: int = 4

@@ -60,8 +60,8 @@ over its steps. It is no proof that a solution is right, and a generator trained
 
 ## How to read it
 
-The text is the problem, then each step after a newline. Problem, newline and steps are tokenised apart, and a step is
-read at its last token (encoding `{meta.encoding}`). Steps are cut by the policy `{meta.config.segmentation}`:
+The text is the problem and the steps, a newline behind each. They and the newlines are tokenised apart, and a step is
+read at the newline behind it (encoding `{meta.encoding}`). Steps are cut by the policy `{meta.config.segmentation}`:
 
 ```python
 import torch
@@ -70,17 +70,17 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer
 tokenizer = AutoTokenizer.from_pretrained("{name}")
 model = AutoModelForTokenClassification.from_pretrained("{name}").eval()
 problem, steps = "What is 2 + 3?", ["2 + 3 = 5.", "# Answer\\n\\n5"]
-ids, ends = tokenizer(problem).input_ids, []
+newline = tokenizer("\\n", add_special_tokens=False).input_ids
+ids, ends = tokenizer(problem).input_ids + newline, []
 for step in steps:
-    ids += tokenizer("\\n", add_special_tokens=False).input_ids
-    ids += tokenizer(step, add_special_tokens=False).input_ids
+    ids += tokenizer(step, add_special_tokens=False).input_ids + newline
     ends.append(len(ids) - 1)
 with torch.no_grad():
     print(model(torch.tensor([ids])).logits[0, ends].softmax(-1))
 ```
 
-For TRL's `PRMTrainer`: `step_separator=""`, and each completion a newline and its step. Float32 or bfloat16; float16 is
-too narrow for it.
+For TRL's `PRMTrainer`: its own `step_separator="\\n"`, and prompts that end in a newline. Float32 or bfloat16; float16
+is too narrow for it.
 
 ## Data
 

@@ -84,7 +84,7 @@ def stock_model(prm: PRM, labels: int) -> PreTrainedModel:
     """The PRM as transformers' own token classifier of its base's kind, in float32 on the CPU."""
     if prm.config.step_mean or prm.config.log_probs:
         raise ExportRefused(
-            "it looks at more of a step than its last token, which no stock architecture does; train it with "
+            "it looks at more of a step than the token it is read at, which no stock architecture does; train it with "
             "step_mean = false and log_probs = false"
         )
     linear = _linear(prm.head.merged(), LABELS[labels])

@@ -16,7 +16,7 @@ CLASSES = (-1, 0, 1)  # the head's outputs, in order: bad, okay, great
 
 
 def pool(hidden: Tensor, rows: Sequence[Encoded], packed: Pack, *, mean: bool) -> Tensor:
-    """[steps of all rows, 1 or 2, width]: each step's last hidden state and, with `mean`, the mean of all."""
+    """[steps of all rows, 1 or 2, width]: the hidden state each step is read at and, with `mean`, the mean of all."""
     placed = list(zip(rows, packed.places, strict=True))
     last = hidden[torch.cat([place[list(row.label_positions)] for row, place in placed])]
     if not mean:

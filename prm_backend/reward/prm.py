@@ -1,4 +1,4 @@
-"""Our PRM: a causal backbone with a head over {-1, 0, +1}, read at the last token of each step.
+"""Our PRM: a causal backbone with a head over {-1, 0, +1}, read at the separator behind each step.
 
 One forward pass scores a whole solution, and what several solutions begin with is computed once. Knows neither labels
 nor losses; `training` fits what is here.

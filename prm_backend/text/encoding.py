@@ -2,8 +2,9 @@
 
 `layouts` has those that published PRMs were trained on.
 
-Layout: `[bos] problem SEP step SEP step … step`. Each piece is tokenised apart from the separators, so no
-merge across a border (as with Math-Shepherd's ` ки`) moves or swallows the token a step is read at.
+Layout: `[bos] problem SEP step SEP step SEP … step SEP`. A step is read at the separator behind it, where a causal
+model has seen that it ends (as TRL's PRMTrainer does; why: docs/decisions/0017). Each piece is tokenised apart from the
+separators, so no merge across a border (as with Math-Shepherd's ` ки`) moves or swallows the token a step is read at.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from prm_backend.types import Unscorable
 
 SEPARATOR = "\n"
 # Stored in every checkpoint, since a PRM must be given text as it was trained on. Raise it with the layout.
-ENCODING_VERSION = "newline-apart-1"
+ENCODING_VERSION = "newline-behind-2"
 
 
 class Tokenizer(Protocol):
@@ -28,7 +29,7 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True)
 class Encoded:
-    """A tokenised solution. `label_positions[i]` indexes step i's last token in `input_ids`; it rises.
+    """A tokenised solution. `label_positions[i]` indexes the token step i is read at in `input_ids`; it rises.
 
     `starts` are the steps' first tokens, in a layout that says so (ours). Where there are more starts than positions,
     the first steps are context and not read.
@@ -43,7 +44,7 @@ class Encoded:
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """Where the steps that are read begin, and where they end (exclusive)."""
+        """Where the steps that are read begin, and where they end (exclusive), the token read included."""
         starts = self.starts[len(self.starts) - len(self.label_positions) :]
         return [(start, last + 1) for start, last in zip(starts, self.label_positions, strict=True)]
 
@@ -60,13 +61,13 @@ def encode(tokenizer: Tokenizer, problem: str, steps: Sequence[str], max_length:
     problem_ids, separator_ids, *steps_ids = tokenizer(
         texts, add_special_tokens=False, split_special_tokens=True, verbose=False
     )["input_ids"]
-    ids = [*leading_ids(tokenizer), *problem_ids]
+    ids = [*leading_ids(tokenizer), *problem_ids, *separator_ids]
     starts, positions = [], []
     for number, step_ids in enumerate(steps_ids, start=1):
         if not step_ids or not steps[number - 1].strip():
             return Unscorable(f"step {number} of {len(steps)} is empty")
-        ids += [*separator_ids, *step_ids]
-        starts.append(len(ids) - len(step_ids))
+        starts.append(len(ids))
+        ids += [*step_ids, *separator_ids]
         positions.append(len(ids) - 1)
     if len(ids) > max_length:
         return Unscorable(f"the solution has {len(ids)} tokens, more than the {max_length} that fit")

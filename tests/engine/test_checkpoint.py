@@ -120,7 +120,7 @@ def test_a_checkpoint_from_before_an_option_existed_loads_with_its_default(check
 
 
 @pytest.mark.parametrize(
-    "damage", ["{", "[]", '{"format": "plumbline-prm-1", "encoding": "newline-apart-1"}']
+    "damage", ["{", "[]", '{"format": "plumbline-prm-1", "encoding": "newline-behind-2"}']
 )
 def test_a_damaged_meta_is_refused(checkpoint: Path, damage: str) -> None:
     (checkpoint / "meta.json").write_text(damage)

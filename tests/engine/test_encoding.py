@@ -55,18 +55,19 @@ def test_the_merging_tokenizer_does_merge_across_a_line_end():
 @tokenizers
 @given(problem=st.text(max_size=30), steps=st.lists(inked | st.sampled_from(STEPS), min_size=1, max_size=6))
 @settings(max_examples=60, deadline=None)
-def test_the_tokens_up_to_each_label_decode_to_exactly_that_step(tokenizer, problem, steps):
+def test_a_step_lies_apart_between_separators_and_is_read_at_the_one_behind_it(tokenizer, problem, steps):
     result = encoded(tokenizer, problem, steps)
     separator = tokenizer(SEPARATOR, add_special_tokens=False)["input_ids"]
-    ends = [position + 1 for position in result.label_positions]
-    starts = [
-        len(encoded(tokenizer, problem, steps[:1]))
-        - len(tokenizer(storable(steps[0]), add_special_tokens=False).input_ids),
-        *[end + len(separator) for end in ends],
-    ]
-    for step, start, end in zip(steps, starts, ends, strict=False):
-        assert tokenizer.decode(result.input_ids[start:end]) == storable(step)
-    assert ends[-1] == len(result)
+    for step, (start, end) in zip(steps, result.spans, strict=True):
+        before, own, behind = (
+            result.input_ids[start - len(separator) : start],
+            result.input_ids[start : end - len(separator)],
+            result.input_ids[end - len(separator) : end],
+        )
+        assert (*before, *behind) == (*separator, *separator)
+        assert tokenizer.decode(own) == storable(step)
+    assert [end - 1 for _, end in result.spans] == list(result.label_positions)
+    assert result.label_positions[-1] == len(result) - 1
 
 
 @tokenizers

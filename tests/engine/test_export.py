@@ -89,7 +89,9 @@ def test_a_head_that_looks_at_more_than_the_last_token_is_refused_with_what_woul
     tmp_path: Path, more: str
 ) -> None:
     base = tiny_model_dir(tmp_path / "base", layers=4)
-    with pytest.raises(ExportRefused, match=r"more of a step than its last token.*log_probs = false"):
+    with pytest.raises(
+        ExportRefused, match=r"more of a step than the token it is read at.*log_probs = false"
+    ):
         export(trained(tmp_path, base, replace(CONFIG, **{more: True})), tmp_path / "exported")
 
 
@@ -102,14 +104,14 @@ def test_trl_loads_it_and_scores_the_same_with_the_separator_of_the_card(
 
     directory = export(checkpoint, tmp_path / "exported")
     rows = [
-        {"prompt": problem, "completions": [f"\n{step}" for step in steps], "labels": [True] * len(steps)}
+        {"prompt": f"{problem}\n", "completions": list(steps), "labels": [True] * len(steps)}
         for problem, steps in zip(PROBLEMS, SOLUTIONS, strict=True)
     ]
     trainer = PRMTrainer(
         model=AutoModelForTokenClassification.from_pretrained(directory),
         processing_class=AutoTokenizer.from_pretrained(directory),
         args=TRLConfig(
-            output_dir=str(tmp_path / "trl"), step_separator="", bf16=False, use_cpu=True, report_to=[],
+            output_dir=str(tmp_path / "trl"), step_separator="\n", bf16=False, use_cpu=True, report_to=[],
             per_device_eval_batch_size=1,
         ),
         train_dataset=Dataset.from_list(rows),

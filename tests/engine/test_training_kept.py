@@ -39,7 +39,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-@pytest.mark.parametrize("features", [{}, {"step_mean": False}, {"log_probs": True}])
+@pytest.mark.parametrize("features", [{}, {"step_mean": True}, {"log_probs": True}])
 def test_a_retrain_reads_only_what_is_new_and_ends_as_if_it_had_read_all(
     base: str, tmp_path: Path, read: list[int], features: dict[str, bool]
 ) -> None:

@@ -43,7 +43,7 @@ def probs(directory: Path, problem: str = "Problem 0?", steps: tuple[str, ...] =
     return found
 
 
-@pytest.mark.parametrize("features", [{}, {"step_mean": False}, {"log_probs": True}, {"head_norm": False}])
+@pytest.mark.parametrize("features", [{}, {"step_mean": True}, {"log_probs": True}, {"head_norm": False}])
 @pytest.mark.parametrize("trained_layers", [0, 1])
 def test_what_the_head_sees_is_a_choice_that_the_checkpoint_remembers(
     base: str, tmp_path: Path, features: dict[str, bool], trained_layers: int
