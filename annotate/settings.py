@@ -157,6 +157,7 @@ _https = _public.scheme == "https"
 if CONFIG.trust_proxy:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SESSION_ENGINE = "annotate.web.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = int(timedelta(days=365).total_seconds()) if _https else 0

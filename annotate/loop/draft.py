@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,15 +20,59 @@ from annotate.errors import AlreadySubmitted, InvalidRating, LeaseLost, NotYourI
 from annotate.loop.hints import hint_for
 from annotate.loop.proposals import ask
 from annotate.loop.work import Work, look, open_options, split
-from annotate.models import Concern, Instructions, Label, Person, QueueItem, StepRating
+from annotate.models import (
+    Change,
+    Concern,
+    Given,
+    Label,
+    Person,
+    QueueItem,
+    Statement,
+    Step,
+    StepRating,
+    write,
+)
 from prm_backend.text.gold import AnswerKind
 
 _MOST_STEP_MS = 2**31 - 1  # what the column holds: 24 days
 NOBODY: dict[str, None] = {"leased_by": None, "lease_token": None, "lease_expires_at": None}
 
 
+LEASE = {"leased_by": Given("person"), "lease_token": Given("token"), "lease_expires_at": Given("until")}
+
+
+def _drafts(**of: Any) -> QuerySet[Label]:
+    """The person's draft, with what they said of the guess of the answer."""
+    disputes = Concern.objects.filter(label=OuterRef("pk"), kind=Concern.Kind.ANSWER)
+    drafts = Label.objects.drafts().filter(annotator=Given("person"), **of)
+    return drafts.annotate(**{"disputed": Subquery(disputes.values("text")[:1])}).order_by("pk")[:1]
+
+
+def _label_and_item() -> QuerySet[Label]:
+    mine = Label.objects.select_for_update(of=("self", "queue_item")).filter(
+        queue_item=Given("item"), queue_item__isnull=False, annotator=Given("person")
+    )
+    return mine.select_related("queue_item__queue", "gold").order_by("pk")[:1]
+
+
+_DRAFT = Statement(lambda: _drafts(solution=Given("solution")))
+# One that grows; imported labels of the problem have no item.
+_GROWING = Statement(
+    lambda: _drafts(problem=Given("problem"), solution__isnull=True, queue_item__isnull=False)
+)
+_LABEL_AND_ITEM = Statement(_label_and_item)
+_RATINGS = Statement(lambda: StepRating.objects.filter(label=Given("label")))
+_STEPS = Statement(lambda: Step.objects.filter(solution=Given("solution")).values_list("text", flat=True))
+_KEEP_TIME = Change(lambda: Label.objects.filter(pk=Given("label")), total_time=Given("ms"))
+
+
 def new_lease(person: Person) -> dict[str, object]:
-    return {"leased_by": person, "lease_token": uuid.uuid4(), "lease_expires_at": lease_end()}
+    return {"leased_by_id": person.pk, "lease_token": uuid.uuid4(), "lease_expires_at": lease_end()}
+
+
+def lease_values(person: Person) -> dict[str, object]:
+    """A new lease, as a Change to LEASE is told of it."""
+    return {"person": person.pk, "token": uuid.uuid4(), "until": lease_end()}
 
 
 def lease_end() -> datetime:
@@ -37,31 +81,28 @@ def lease_end() -> datetime:
 
 def begin(person: Person, item: QueueItem, generation: int | None) -> Work:
     """The person's draft on the item, begun now with its question frozen if there is none yet."""
-    disputes = Concern.objects.filter(label=OuterRef("pk"), kind=Concern.Kind.ANSWER)
-    drafts = Label.objects.drafts().annotate(disputed=Subquery(disputes.values("text")[:1]))
-    if item.solution is None:  # one that grows; imported labels of the problem have no item
-        drafts = drafts.filter(problem=item.problem_id, queue_item__isnull=False)
-    begun = drafts.filter(annotator=person, solution=item.solution).first()
+    if item.solution_id is None:
+        begun = _GROWING.first(person=person.pk, problem=item.problem_id)
+    else:
+        begun = _DRAFT.first(person=person.pk, solution=item.solution_id)
     label: Label = begun or _new_draft(person, item, generation)
     if label.queue_item_id != item.pk:  # the same solution, begun in another queue
         label.queue_item = item
         label.save(update_fields=("queue_item",))
-    work = Draft(label, item, *split(label, label.ratings.all() if begun else ())).look()
+    work = Draft(label, item, *split(label, _RATINGS.all(label=label.pk) if begun else ())).look()
     disputed = (begun.disputed if begun else "") or ""
     return replace(work, paused=item.queue.paused_at is not None, disputed=disputed)
 
 
 def _new_draft(person: Person, item: QueueItem, generation: int | None) -> Label:
     gold = item.gold
-    # An expression, so that the newest version costs no query of its own.
-    rules: Any = Subquery(Instructions.objects.order_by("-number").values("pk")[:1])
-    return Label.objects.create(
+    label = Label(
         problem=item.subject,
         solution=item.solution,
         annotator=person,
         queue_item=item,
         way=item.queue.way,
-        instructions_id=rules,
+        instructions_id=item.rules,
         generation=generation,
         question=_question(item) if gold is None else gold.question,
         gold=gold,
@@ -69,6 +110,8 @@ def _new_draft(person: Person, item: QueueItem, generation: int | None) -> Label
         is_initial_screening_question=gold is not None and gold.screens,
         **hint_for(item),
     )
+    write(label)
+    return label
 
 
 def _question(item: QueueItem) -> dict[str, object]:
@@ -81,7 +124,7 @@ def _question(item: QueueItem) -> dict[str, object]:
         "problem": problem.text,
         "ground_truth_solution": problem.solution,
         "ground_truth_answer": problem.answer,
-        "pre_generated_steps": [step.text for step in solution.steps.all()],
+        "pre_generated_steps": [text for (text,) in _STEPS.rows(solution=solution.pk)],
         # A program is its own answer: it stands in the steps.
         "pre_generated_answer": "" if problem.kind == AnswerKind.CODE else solution.answer or "",
         # PRM800K: the solution score of the PRM that chose it; items keep it as a log-product.
@@ -91,12 +134,7 @@ def _question(item: QueueItem) -> dict[str, object]:
 
 def open_draft(person: Person, item_id: int) -> Draft:
     """The person's draft on an item nobody else holds, both rows locked until the transaction ends."""
-    label = (
-        Label.objects.select_for_update(of=("self", "queue_item"))
-        .select_related("queue_item__queue", "gold")
-        .filter(queue_item=item_id, queue_item__isnull=False, annotator=person)
-        .first()
-    )
+    label = _LABEL_AND_ITEM.first(item=item_id, person=person.pk)
     if label is None or label.queue_item is None:
         raise NotYourItem(_("You have not begun this solution."))
     item = label.queue_item
@@ -112,7 +150,7 @@ def open_draft(person: Person, item_id: int) -> Draft:
                 "Your ratings are kept as a draft."
             )
         )
-    return Draft(label, item, *split(label, label.ratings.all()))
+    return Draft(label, item, *split(label, _RATINGS.all(label=label.pk)))
 
 
 @dataclass
@@ -158,7 +196,7 @@ class Draft:
         total = self.active_time(active_ms)
         if total != self.label.total_time:
             self.label.total_time = total
-            self.label.save(update_fields=("total_time",))
+            _KEEP_TIME.run(label=self.label.pk, ms=total)
         half_gone = timezone.now() + timedelta(seconds=settings.LEASE_SECONDS / 2)
         if self.item.lease_expires_at is None or self.item.lease_expires_at < half_gone:
             self.item.lease_expires_at = self.extend_lease()

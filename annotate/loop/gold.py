@@ -6,17 +6,28 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.screening import end_attempt
 from annotate.loop.work import Work
-from annotate.models import Gold, Label, Person, QualityPolicy
+from annotate.models import Given, Gold, Label, Person, QualityPolicy, Statement
 from annotate.models.label import NO_ERROR, TOLD
 from prm_backend.evaluation.intervals import Interval, wilson
 from prm_backend.text.steps import storable
 from prm_backend.types import FinishReason
+
+
+def _with_answers(screening: bool) -> QuerySet[QualityPolicy]:
+    return QualityPolicy.objects.with_answers(Given("person"), screening=screening).order_by("pk")[:1]
+
+
+_ANSWERS = {
+    True: Statement(lambda: _with_answers(screening=True)),
+    False: Statement(lambda: _with_answers(screening=False)),
+}
 
 
 @dataclass(frozen=True)
@@ -101,7 +112,7 @@ def watch(person: Person, label: Label) -> None:
 
     One query whatever the label was, so that the time of a submit does not tell gold from the rest.
     """
-    policy = QualityPolicy.objects.with_answers(person, screening=label.is_initial_screening_question).first()
+    policy = _ANSWERS[label.is_initial_screening_question].first(person=person.pk)
     if policy is None or label.gold_id is None:
         return
     if label.is_initial_screening_question:

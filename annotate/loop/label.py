@@ -22,13 +22,14 @@ from annotate.loop.gold import judge, watch
 from annotate.loop.grow import reopen
 from annotate.loop.take import take
 from annotate.loop.work import Work
-from annotate.models import Label, Person, QueueItem, StepRating, Way
+from annotate.models import Change, Given, Label, Person, QueueItem, StepRating, Way, write
 from prm_backend.text.steps import storable
 from prm_backend.types import FinishReason, Rating
 
 _SUBMITTED = (
     "finish_reason", "comment", "progress", "critique", "total_time", "submitted_at", "agrees_with_gold"
 )  # fmt: skip
+_DONE = Change(lambda: QueueItem.objects.filter(pk=Given("item")), done_at=Given("now"), **NOBODY)
 _IN_WORDS = (FinishReason.GIVE_UP, FinishReason.BAD_PROBLEM)
 
 
@@ -84,7 +85,7 @@ def rate(
                 row.chosen = rating not in (None, Rating.BAD)
             if flagged is not None:
                 row.flagged, row.flagged_at = draft.flagged(step_index, flagged), given
-            row.save()
+            write(row)
         return draft.since(before, active_ms)
 
 
@@ -176,13 +177,13 @@ def submit(
         run = work.rated_run
         _drop_the_rest(draft, work)
         if reason is FinishReason.GIVE_UP and _ends_open(work):
-            label.ratings.create(step_index=run, source=StepRating.Source.BLANK)
+            write(StepRating(label=label, step_index=run, source=StepRating.Source.BLANK))
         now = timezone.now()
         label.finish_reason, label.comment = reason, storable(comment).strip()
         label.total_time = draft.active_time(active_ms)
         label.submitted_at = now
         judge(label, work, reason)
-        label.save(update_fields=_SUBMITTED)
+        write(label, _SUBMITTED)
         _keep_step_times(draft, step_ms or {}, run)
         unsure = sorted(
             {step.index for step in work.steps[:run] if step.unsure}
@@ -190,7 +191,7 @@ def submit(
         )
         if unsure or reason is FinishReason.BAD_PROBLEM:
             raise_concerns(label, unsure)
-        QueueItem.objects.filter(pk=item).update(done_at=now, **NOBODY)
+        _DONE.run(item=item, now=now)
         watch(person, label)
         return label
 

@@ -12,9 +12,22 @@ from django.db import transaction
 from django.db.models import QuerySet, Subquery
 from django.utils.crypto import salted_hmac
 
-from annotate.loop.draft import NOBODY, new_lease
+from annotate.loop.draft import LEASE, NOBODY, lease_values, new_lease
 from annotate.loop.screening import next_question
-from annotate.models import Gold, Person, QualityPolicy, Queue, QueueItem, Way
+from annotate.models import (
+    Change,
+    Given,
+    Gold,
+    Instructions,
+    Label,
+    Person,
+    QualityPolicy,
+    Queue,
+    QueueItem,
+    Statement,
+    Way,
+    write,
+)
 
 SCREENING_GENERATION = -1  # PRM800K's
 
@@ -27,13 +40,56 @@ class Taken:
     generation: int | None
 
 
+def _held_by() -> QuerySet[QueueItem]:
+    return QueueItem.objects.open().filter(leased_by=Given("person"))
+
+
+def _begun_by() -> QuerySet[QueueItem]:
+    drafts = Label.objects.at_hand().filter(annotator=Given("person"))
+    return QueueItem.objects.open().filter(leased_by=None, pk__in=drafts.values("queue_item"))
+
+
+def _free(kind: str) -> QuerySet[QueueItem]:
+    return QueueItem.objects.next_for(Given("person"), Given("queue"), kind)
+
+
+def _first(items: QuerySet[QueueItem]) -> QuerySet[QueueItem]:
+    """For UPDATE … WHERE id = (SELECT … LIMIT 1 FOR UPDATE SKIP LOCKED): nobody waits, nobody gets it twice."""
+    return QueueItem.objects.filter(pk=Subquery(items.select_for_update(skip_locked=True).values("pk")[:1]))
+
+
+def _running() -> QuerySet[Queue]:
+    return Queue.objects.filter(paused_at=None).order_by("id")
+
+
+def _with_rules() -> QuerySet[QueueItem]:
+    """What the person holds, with all that a draft is begun with; `rules` are the newest instructions."""
+    rules = Instructions.objects.order_by("-number").values("pk")[:1]
+    held = _held_by().select_related("queue", "gold", "solution__problem", "solution__round")
+    return held.annotate(**{"rules": Subquery(rules)})
+
+
+_POLICY = Statement(lambda: QualityPolicy.objects.order_by("pk")[:1])
+_RENEW = Change(_held_by, **LEASE)
+_GO_ON = Change(lambda: _first(_begun_by().order_by("-priority", "id")), **LEASE)
+_GO_ON_SCREENING = Change(lambda: _first(_begun_by().filter(gold__screens=True).order_by("id")), **LEASE)
+_RUNNING = Statement(_running)
+_LEASE_FREE = {
+    "solution": Change(lambda: _first(_free("solution")), **LEASE),
+    "problem": Change(lambda: _first(_free("problem")), **LEASE),
+}
+_IN_PLACE_OF = Statement(lambda: _free("solution").values_list("solution__round__number", flat=True)[:1])
+_GOLD = Statement(lambda: Gold.objects.mixed_in().next_for(Given("person"))[:1])
+_HELD = Statement(_with_rules)
+
+
 def take(person: Person) -> Taken | None:
     """Lease one item to the person; None where nothing waits for them. Raises IntegrityError in a race of two tabs."""
     if person.suspended_at is not None:
         return None
-    if QueueItem.objects.open().filter(leased_by=person).update(**new_lease(person)):
+    if _RENEW.run(**lease_values(person)):
         return _held(person)
-    policy = QualityPolicy.objects.first()
+    policy = _POLICY.first()
     # The sweep frees what ran out, every half minute; here that is one query the more only where nothing is left.
     return _next(person, policy) or (_next(person, policy) if free_expired() else None)
 
@@ -47,31 +103,27 @@ def free_expired() -> int:
 
 
 def _next(person: Person, policy: QualityPolicy | None) -> Taken | None:
-    begun = QueueItem.objects.open().filter(
-        leased_by=None, pk__in=person.labels.at_hand().values("queue_item")
-    )
     if policy is not None and policy.screens(person):
-        return _screening_question(person, policy, begun.filter(gold__screens=True))
-    if _lease_first(person, begun.order_by("-priority", "id")):
+        return _screening_question(person, policy)
+    if _GO_ON.run(**lease_values(person)):
         return _held(person)
     gold = _gold_due(person, policy)
     # Queue by queue, as the index of free items is; paused ones are left out once, here.
-    for queue in Queue.objects.filter(paused_at=None).order_by("id"):
-        free = QueueItem.objects.next_for(person, queue)
+    for queue in _RUNNING.all():
         if gold is not None and queue.way != Way.STEP_BY_STEP:
             # In the place of an item, never where there is none, and passing for its generation.
-            for in_place_of in free.values_list("solution__round__number", flat=True)[:1]:
+            for (in_place_of,) in _IN_PLACE_OF.rows(person=person.pk, queue=queue.pk):
                 _lease_gold(person, gold, queue)
                 return _held(person, in_place_of)
-        elif _lease_first(person, free):
+        elif _LEASE_FREE[queue.holds].run(queue=queue.pk, **lease_values(person)):
             return _held(person)
     return None
 
 
 def _held(person: Person, round_number: int | None = None) -> Taken:
     """What the person has in hand now; gold passes for an item of that round."""
-    held = QueueItem.objects.open().filter(leased_by=person)
-    item = held.select_related("queue", "gold", "solution__problem", "solution__round").get()
+    item = _HELD.first(person=person.pk)
+    assert item is not None  # leased a moment ago, in this transaction
     if item.gold is not None and item.gold.screens:
         return Taken(item, SCREENING_GENERATION)
     if item.gold is None and item.solution is not None and item.solution.round is not None:
@@ -79,10 +131,10 @@ def _held(person: Person, round_number: int | None = None) -> Taken:
     return Taken(item, None if round_number is None else round_number - 1)  # PRM800K counts phase 2 from 0
 
 
-def _screening_question(person: Person, policy: QualityPolicy, begun: QuerySet[QueueItem]) -> Taken | None:
-    if not _lease_first(person, begun.order_by("id")):
+def _screening_question(person: Person, policy: QualityPolicy) -> Taken | None:
+    if not _GO_ON_SCREENING.run(**lease_values(person)):
         gold = next_question(person, policy)
-        queue = Queue.objects.filter(paused_at=None).exclude(way=Way.STEP_BY_STEP).order_by("id").first()
+        queue = _running().exclude(way=Way.STEP_BY_STEP).first()
         if gold is None or queue is None:
             return None
         _lease_gold(person, gold, queue)
@@ -91,7 +143,7 @@ def _screening_question(person: Person, policy: QualityPolicy, begun: QuerySet[Q
 
 def _lease_gold(person: Person, gold: Gold, queue: Queue) -> None:
     """Make a gold item, leased to the one person who is ever given it."""
-    QueueItem.objects.create(
+    item = QueueItem(
         queue=queue,
         solution_id=gold.solution_id,
         gold=gold,
@@ -100,19 +152,14 @@ def _lease_gold(person: Person, gold: Gold, queue: Queue) -> None:
         priority=0,
         **new_lease(person),
     )
-
-
-def _lease_first(person: Person, items: QuerySet[QueueItem]) -> bool:
-    """UPDATE … WHERE id = (SELECT … LIMIT 1 FOR UPDATE SKIP LOCKED): nobody waits, nobody gets it twice."""
-    first = items.select_for_update(skip_locked=True).values("pk")[:1]
-    return bool(QueueItem.objects.filter(pk=Subquery(first)).update(**new_lease(person)))
+    write(item)
 
 
 def _gold_due(person: Person, policy: QualityPolicy | None) -> Gold | None:
     """The gold to give in place of the next item, if any: one in every `gold_every` items, where nobody can tell."""
     if policy is None or not policy.gold_every:
         return None
-    gold = Gold.objects.mixed_in().next_for(person).first()
+    gold = _GOLD.first(person=person.pk)
     if gold is None:
         return None
     block, place = divmod(gold.begun, policy.gold_every)

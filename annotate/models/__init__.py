@@ -10,6 +10,7 @@ from .queue import ARMS, Queue, QueueItem, Way
 from .round import Round, RoundProblem
 from .score import SolutionScore, StepScore
 from .solution import Solution, Step
+from .statement import Change, Given, Statement, write
 
 __all__ = [
     "ANNOTATOR",
@@ -18,7 +19,9 @@ __all__ = [
     "MANAGER",
     "ROLES",
     "ROLE_NAMES",
+    "Change",
     "Concern",
+    "Given",
     "Gold",
     "Instructions",
     "Job",
@@ -37,9 +40,11 @@ __all__ = [
     "Snapshot",
     "Solution",
     "SolutionScore",
+    "Statement",
     "Step",
     "StepRating",
     "StepScore",
     "Way",
     "Worker",
+    "write",
 ]

@@ -18,6 +18,7 @@ from .prm import PRMVersion
 from .problem import Problem
 from .queue import QueueItem, Way
 from .solution import Solution
+from .statement import Given
 
 # What `Label.progress` counts.
 HOW_FAR = (_("not at all"), _("some of the way"), _("most of the way"), _("nearly to the end"))
@@ -93,7 +94,7 @@ class LabelQuerySet(models.QuerySet["Label"]):
         """Leave out answers to gold and to a screening: they judge the person, and train nothing."""
         return self.filter(is_quality_control_question=False, is_initial_screening_question=False)
 
-    def submitted_since(self, moment: datetime) -> LabelQuerySet:
+    def submitted_since(self, moment: datetime | Given) -> LabelQuerySet:
         return self.filter(submitted_at__gte=moment)
 
     def paces(self) -> models.QuerySet[Label, dict[str, Any]]:
@@ -189,6 +190,7 @@ class Label(models.Model):
 
     objects = LabelQuerySet.as_manager()
     first_error: int  # by `with_first_error`
+    disputed: str | None  # by `annotate.loop.draft`
 
     class Meta:
         constraints = (

@@ -60,6 +60,7 @@ class Person(AbstractUser):
     suspension = models.TextField(blank=True, help_text="why, for the person and the managers")
 
     objects: ClassVar[PersonManager] = PersonManager()
+    group_names: list[str]  # by `annotate.web.access`
 
     @cached_property
     def role_names(self) -> frozenset[str]:

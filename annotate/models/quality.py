@@ -16,17 +16,19 @@ from .label import Label
 from .person import Person
 from .problem import Problem
 from .solution import Solution
+from .statement import Given
 
 _MOST_ANSWERS = 200  # gold answers that can count, whatever a policy says
 
 
 class QualityPolicyQuerySet(models.QuerySet["QualityPolicy"]):
-    def with_answers(self, person: Person, *, screening: bool) -> models.QuerySet[QualityPolicy]:
+    def with_answers(self, person: Person | Given, *, screening: bool) -> models.QuerySet[QualityPolicy]:
         """With `answers`: of the person's gold answers that count, newest first, whether each agrees.
 
         Those of the current screening, or those given while labelling.
         """
-        given = person.labels.screening_answers() if screening else person.labels.gold_answers()
+        labels = Label.objects.filter(annotator=person)
+        given = labels.screening_answers() if screening else labels.gold_answers()
         counting = given.submitted().counting().order_by("-submitted_at", "-id").values("agrees_with_gold")
         return self.annotate(answers=ArraySubquery(counting[:_MOST_ANSWERS]))
 
@@ -87,16 +89,23 @@ class GoldQuerySet(models.QuerySet["Gold"]):
     def mixed_in(self) -> GoldQuerySet:
         return self.in_use().filter(screens=False)
 
-    def unmet_by(self, person: Person) -> GoldQuerySet:
+    def unmet_by(self, person: Person | Given) -> GoldQuerySet:
         """What this person neither made nor has a label on: not as gold, not before, not as its source."""
-        met = person.labels.filter(solution=OuterRef("solution"))
+        met = Label.objects.filter(annotator=person, solution=OuterRef("solution"))
         return self.filter(~Exists(met), ~Q(created_by=person) | Q(created_by=None))
 
-    def next_for(self, person: Person) -> GoldQuerySet:
+    def next_for(self, person: Person | Given) -> GoldQuerySet:
         """`unmet_by` in the person's own order, with `begun`: how many labels they have begun outside screenings."""
-        labels = person.labels.filter(is_initial_screening_question=False, adjudicates=False)
+        labels = Label.objects.filter(
+            annotator=person, is_initial_screening_question=False, adjudicates=False
+        )
         count = labels.order_by().values("annotator").annotate(n=Count("pk")).values("n")
-        order = MD5(Concat(Cast("pk", models.TextField()), Value(f"/{person.pk}")))
+        who = person if isinstance(person, Given) else Value(person.pk)
+        order = MD5(
+            Concat(
+                Cast("pk", models.TextField()), Value("/", models.TextField()), Cast(who, models.TextField())
+            )
+        )
         return self.unmet_by(person).annotate(**{"begun": Coalesce(Subquery(count), 0)}).order_by(order)
 
 

@@ -17,6 +17,7 @@ from .person import Person
 from .prm import PRMVersion
 from .problem import Problem
 from .solution import Solution
+from .statement import Given
 
 
 class Way(models.TextChoices):
@@ -87,6 +88,11 @@ class Queue(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def holds(self) -> str:
+        """What its items are of: "solution" or "problem"."""
+        return "problem" if self.way == Way.STEP_BY_STEP else "solution"
+
 
 class RowByRow(Exists):
     """EXISTS that is asked of one item after the other, in the queue's order, until one is found to give out.
@@ -117,9 +123,13 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         }
         return self.filter(*(~RowByRow(found[kind]) for kind in kinds or found))
 
-    def for_person(self, person: Person, *kinds: str) -> QueueItemQuerySet:
+    def for_person(self, person: Person | Given, *kinds: str) -> QueueItemQuerySet:
         """Leave out what this person has labelled, or put aside. `kinds` as in `free`."""
-        mine = person.labels.filter(Q(submitted_at__isnull=False) | Q(skipped_at__isnull=False))
+        from .label import Label  # which knows queues
+
+        mine = Label.objects.filter(
+            Q(submitted_at__isnull=False) | Q(skipped_at__isnull=False), annotator=person
+        )
         found = {
             "solution": mine.filter(solution=OuterRef("solution")),
             "problem": mine.filter(solution=None, queue_item__isnull=False, problem=OuterRef("problem")),
@@ -136,9 +146,8 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         free = self.open().chosen().of_live_problems(*kinds).filter(leased_by__isnull=True, queue__in=running)
         return free.order_by("-priority", "id")
 
-    def next_for(self, person: Person, queue: Queue) -> QueueItemQuerySet:
-        """What the person may be given of a queue, which holds one kind of items."""
-        kind = "problem" if queue.way == Way.STEP_BY_STEP else "solution"
+    def next_for(self, person: Person | Given, queue: Queue | Given, kind: str) -> QueueItemQuerySet:
+        """What the person may be given of a queue, which holds one kind of items, as in `free`."""
         return self.free(kind).filter(queue=queue).for_person(person, kind)
 
     def leased(self) -> QueueItemQuerySet:
@@ -216,6 +225,7 @@ class QueueItem(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = QueueItemQuerySet.as_manager()
+    rules: int | None  # by `annotate.loop.take`
 
     class Meta:
         constraints = (

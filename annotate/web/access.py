@@ -14,14 +14,14 @@ from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.contrib.messages.views import SuccessMessageMixin
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db.models import OuterRef
+from django.db.models import OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse_lazy
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django_htmx.middleware import HtmxDetails
 
-from annotate.models import LoginAttempt, Person
+from annotate.models import Given, LoginAttempt, Person, Statement
 
 View = Callable[..., HttpResponseBase]
 
@@ -60,12 +60,19 @@ def client_address(request: HttpRequest) -> str:
     return request.META.get("REMOTE_ADDR", "")[:45]
 
 
+def _with_roles() -> QuerySet[Person]:
+    names = Group.objects.filter(user=OuterRef("pk")).values("name")
+    return Person.objects.annotate(**{"group_names": ArraySubquery(names)}).filter(pk=Given("pk"))
+
+
+_PERSON = Statement(_with_roles)
+
+
 class Backend(ModelBackend):
     """Django's own, except that a request's person comes with their roles in the same query."""
 
     def get_user(self, user_id: int) -> Person | None:
-        names = Group.objects.filter(user=OuterRef("pk")).values("name")
-        person = Person.objects.annotate(group_names=ArraySubquery(names)).filter(pk=user_id).first()
+        person = _PERSON.first(pk=user_id)
         if person is None or not self.user_can_authenticate(person):
             return None
         person.role_names = frozenset(person.group_names)

@@ -28,12 +28,16 @@ from annotate.loop import label as verbs
 from annotate.loop.screening import screening_of
 from annotate.loop.take import SCREENING_GENERATION
 from annotate.loop.work import Work
-from annotate.models import HOW_FAR, Label, QueueItem, Way
+from annotate.models import HOW_FAR, Given, Label, Person, QueueItem, Statement, Way
 
 from . import sent
 from .access import PersonRequest, View, annotator_required
 from .keys import sheet
 from .prose import parts
+
+_TODAY = Statement(
+    lambda: Label.objects.filter(annotator=Given("person")).submitted_since(Given("midnight")).paces()
+)
 
 
 @annotator_required
@@ -212,8 +216,7 @@ def show(
     if done is not None and not done.is_initial_screening_question:
         context["done"] = done
     context |= {"lease_seconds": settings.LEASE_SECONDS, "server_ms": int(timezone.now().timestamp() * 1000)}
-    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    context["today"] = request.user.labels.submitted_since(today).paces().first()
+    context["today"] = _today(request.user)
     context |= sheet(request.user)
     if work is None:
         context |= _why_nothing(request)
@@ -225,6 +228,14 @@ def show(
     response = render(request, template, context, status=status)
     response["HX-Reswap"] = "outerHTML"
     return response
+
+
+def _today(person: Person) -> dict[str, Any] | None:
+    """How many `solutions` the person has rated today, and the median `milliseconds`; None before the first."""
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    for _name, solutions, milliseconds in _TODAY.rows(person=person.pk, midnight=midnight):
+        return {"solutions": solutions, "milliseconds": milliseconds}
+    return None
 
 
 def _show_changes(request: PersonRequest, work: Work, index: int | None) -> HttpResponse:
