@@ -128,6 +128,7 @@ TEMPLATES = [
                 "mathml": "annotate.web.mathml",
                 "prose": "annotate.web.prose",
                 "records": "annotate.web.records",
+                "steps": "annotate.web.steps",
             },
             "builtins": ["template_partials.templatetags.partials"],
         },

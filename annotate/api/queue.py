@@ -232,8 +232,8 @@ class Queue(ViewSet):
         """Make your label final."""
         body = SubmitBody.read(request)
         claim_next = body.pop("claim_next")
-        label = verbs.submit(person=caller(request), item=item, **body)
-        following = verbs.claim(person=caller(request)) if claim_next else None
+        act: dict[str, Any] = {"person": caller(request), "item": item, **body}
+        label, following = verbs.submit_and_claim(**act) if claim_next else (verbs.submit(**act), None)
         return Response(SubmitAnswerSerializer({"label": label, "next": following}).data)
 
     @extend_schema(request=DisputeBody, responses={204: None})

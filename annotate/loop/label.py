@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -42,13 +43,17 @@ def claim(*, person: Person) -> Work | None:
     for attempts_left in (2, 1, 0):
         try:
             with transaction.atomic():
-                taken = take(person)
-                return None if taken is None else begin(person, taken.item, taken.generation)
+                return _claim(person)
         except IntegrityError:
             # Another tab of the same person leased an item at this moment: look again and show that one.
             if not attempts_left:
                 raise
     return None
+
+
+def _claim(person: Person) -> Work | None:
+    taken = take(person)
+    return None if taken is None else begin(person, taken.item, taken.generation)
 
 
 def rate(
@@ -194,6 +199,18 @@ def submit(
         _DONE.run(item=item, now=now)
         watch(person, label)
         return label
+
+
+def submit_and_claim(*, person: Person, **act: Any) -> tuple[Label, Work | None]:
+    """`submit` and then `claim`, with one commit and so with one wait for the disk."""
+    try:
+        with transaction.atomic():
+            return submit(person=person, **act), _claim(person)
+    except (
+        IntegrityError
+    ):  # as in `claim`; each for itself then, so that the submit stands whatever the claim meets
+        person.refresh_from_db()
+        return submit(person=person, **act), claim(person=person)
 
 
 def heartbeat(*, person: Person, item: int) -> datetime:

@@ -126,21 +126,21 @@ def dispute(request: PersonRequest, item: int) -> HttpResponse:
 def submit(request: PersonRequest, item: int) -> HttpResponse:
     """Submit, and answer with the next item."""
     screenings = request.user.screenings
-    done = verbs.submit(
-        person=request.user,
-        item=item,
-        finish_reason=request.POST.get("finish_reason", ""),
-        comment=request.POST.get("comment", ""),
-        progress=sent.number(request, "progress"),
-        critique=request.POST.get("critique"),
-        given_at=sent.given_at(request),
-        step_ms=sent.step_ms(request),
-        active_ms=sent.active_ms(request),
-    )
-    screened = request.user.screenings > screenings
-    if screened and not request.htmx:
-        return redirect("screening")
-    return _show_next(request, done=done, screened=screened)
+    act: dict[str, Any] = {
+        "item": item,
+        "finish_reason": request.POST.get("finish_reason", ""),
+        "comment": request.POST.get("comment", ""),
+        "progress": sent.number(request, "progress"),
+        "critique": request.POST.get("critique"),
+        "given_at": sent.given_at(request),
+        "step_ms": sent.step_ms(request),
+        "active_ms": sent.active_ms(request),
+    }
+    if not request.htmx:
+        verbs.submit(person=request.user, **act)
+        return redirect("screening" if request.user.screenings > screenings else "label")
+    done, work = verbs.submit_and_claim(person=request.user, **act)
+    return show(request, work, done=done, screened=request.user.screenings > screenings)
 
 
 @act_on_item

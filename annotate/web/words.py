@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-
 from django import template
-from django.template.loader import render_to_string
-from django.utils.translation import get_language
 
 from annotate.loop import keymap
-from annotate.loop.work import WorkStep
 from annotate.models import PRMVersion
 
 from .report import short
@@ -19,27 +13,6 @@ register = template.Library()
 
 
 register.filter("shown", keymap.shown)
-
-
-@register.simple_tag
-def rates(step: WorkStep, keys: Mapping[str, str]) -> str:
-    """The three ratings of a step as a radio group, with the person's keys."""
-    return _rates(step.index, step.rating, keys["bad"], keys["okay"], keys["great"], get_language() or "")
-
-
-@lru_cache(
-    maxsize=4096
-)  # the same few hundred for everybody, and a third of a page's cost if rendered each time
-def _rates(index: int, rating: int | None, bad: str, okay: str, great: str, _language: str) -> str:
-    context = {
-        "index": index,
-        "number": index + 1,
-        "rating": rating,
-        "bad": bad,
-        "okay": okay,
-        "great": great,
-    }
-    return render_to_string("label/_rates.html", context)
 
 
 @register.filter

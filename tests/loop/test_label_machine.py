@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from annotate.errors import PlumblineError
-from annotate.loop.label import claim, heartbeat, rate, release, submit, undo
+from annotate.loop.label import claim, heartbeat, rate, release, submit, submit_and_claim, undo
 from annotate.loop.overlap import spread
 from annotate.loop.reassign import reassign
 from annotate.loop.second_thoughts import can_take_back, skip, take_back, unskip
@@ -85,11 +85,17 @@ class LabelStage(RuleBasedStateMachine):
             self.note(person, work.item, dict.fromkeys(work.changed) if work.changed else {})
             self.note(person, work.item, {step.index: step.rating for step in work.steps})
 
-    @rule(person=people, give_up=st.booleans())
-    def finish(self, person: int, give_up: bool) -> None:
+    @rule(person=people, give_up=st.booleans(), go_on=st.booleans())
+    def finish(self, person: int, give_up: bool, go_on: bool) -> None:
         held = QueueItem.objects.leased().filter(lease_expires_at__gt=timezone.now())
         holders = dict(held.values_list("pk", "leased_by"))
-        label = self.act(submit, person, **({"finish_reason": "give_up", "comment": "?"} if give_up else {}))
+        act = {"finish_reason": "give_up", "comment": "?"} if give_up else {}
+        if go_on:
+            label, following = self.act(submit_and_claim, person, **act) or (None, None)
+        else:
+            label, following = self.act(submit, person, **act), None
+        if following is not None:
+            self.pages[person] = following
         if label is not None:
             assert holders.get(label.queue_item_id) in (None, label.annotator_id)
             kept = dict(label.ratings.filter(source="model").values_list("step_index", "rating"))
@@ -101,7 +107,7 @@ class LabelStage(RuleBasedStateMachine):
         self.come(person)
         for step in range(min(first_error + 1, STEPS)):
             self.give_a_rating(person, step, -1 if step == first_error else 1)
-        self.finish(person, give_up=False)
+        self.finish(person, give_up=False, go_on=False)
 
     @rule(person=people, newest=st.booleans())
     def leave(self, person: int, newest: bool) -> None:

@@ -17,7 +17,7 @@ from django.db.models import Count, F
 from django.utils import timezone
 
 from annotate.errors import AlreadySubmitted, LeaseLost
-from annotate.loop.label import claim, rate, release, submit
+from annotate.loop.label import claim, rate, release, submit, submit_and_claim
 from annotate.loop.overlap import spread
 from annotate.models import Label, Person, QualityPolicy, QueueItem, StepRating
 from tests.factories import AnnotatorFactory, GoldFactory, QueueFactory, QueueItemFactory
@@ -148,6 +148,28 @@ def test_a_double_submit_makes_one_label() -> None:
 
     assert sorted(at_once(twice, twice, twice)) == [False, False, True]
     assert Label.objects.count() == StepRating.objects.count() == 1
+
+
+def test_a_submit_that_goes_on_stands_whatever_another_tab_takes_meanwhile() -> None:
+    ada = AnnotatorFactory.create()
+    QueueItemFactory.create_batch(3 * ITEMS)
+    for done in range(1, ITEMS):
+        work = claim(person=ada)
+        assert work is not None
+        release(person=ada, item=work.item)  # so both tabs take a new item, and one of them is the second
+        (label, following), other = at_once(
+            lambda item=work.item: submit_and_claim(
+                person=ada, item=item, finish_reason="give_up", comment="too long"
+            ),
+            lambda: claim(person=ada),
+        )
+        assert Label.objects.submitted().count() == done
+        assert label.queue_item_id == work.item
+        assert leased_once()
+        held = QueueItem.objects.leased().get().pk
+        assert following.item == held
+        assert other.item in (held, work.item)
+        release(person=ada, item=held)
 
 
 @pytest.mark.parametrize("overlap", [1, 2])
