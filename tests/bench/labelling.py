@@ -3,143 +3,33 @@
 Each annotator is a thread with a connection of its own that speaks plain HTTP: opens the page, rates step after step
 until the first error, submits and gets the next in the same answer. A pair, as peers count it, is one "next" and
 one "submit", which here are one request. Submit+next is measured with a short queue, and again behind a million items
-made by SQL. `ARGS="2000 50000"` takes fewer of both.
+made by SQL. The floor (tests.bench.floor) is measured first. `ARGS="2000 50000 20"` takes fewer items, fewer
+behind them, and fewer pairs.
 """
 
 from __future__ import annotations
 
 import http.client
-import re
 import socket
 import statistics
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
+from tests.bench.annotators import Annotator
+from tests.bench.copies import STEPS, fill, lengthen
 from tests.bench.product import REPOSITORY, product
 from tests.bench.report import Aim, report
 
-FEW, ITEMS, MANY, STEPS = 1_000, 10_000, 1_000_000, 10
-PAIRS = {1: 100, 8: 400, 50: 500}  # how many pairs that many annotators label together
-STEP = r"Step {i}: so $\frac{{x_{i}}}{{2}} = {k}$ and therefore $y^2 + {i} = {k}$."
-
-
-class Annotator:
-    """One session; `spent[action]` are the milliseconds its requests took, `taken` the items it submitted."""
-
-    def __init__(self, port: int, session: str, csrf: str) -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        cookies = f"sessionid={session}; csrftoken={csrf}"
-        self.headers = {"Cookie": cookies, "X-CSRFToken": csrf, "HX-Request": "true"}
-        self.spent: dict[str, list[float]] = defaultdict(list)
-        self.statuses: Counter[int] = Counter()
-        self.taken: list[str] = []
-
-    def ask(self, action: str, path: str, **data: object) -> str:
-        form = {"Content-Type": "application/x-www-form-urlencoded"} if data else {}
-        begin = time.perf_counter()
-        body = urlencode(data) if data else None
-        self.connection.request("POST" if data else "GET", path, body, self.headers | form)
-        response = self.connection.getresponse()
-        text = response.read().decode()
-        self.spent[action].append((time.perf_counter() - begin) * 1000)
-        self.statuses[response.status] += 1
-        if response.status != 200:
-            raise RuntimeError(f"{path} was answered with {response.status}: {response.headers} {text[:500]}")
-        return text
-
-    def label(self, pairs: int, ratings: int) -> None:
-        """Rate so many steps of each item, the last of them -1, and submit; without ratings, give it up."""
-        item = _item(self.ask("open", "/label/"))
-        ending = {} if ratings else {"finish_reason": "give_up", "comment": "a bench"}
-        for pair in range(pairs):
-            for index in range(ratings):
-                rating = -1 if index == ratings - 1 else 1
-                self.ask("rate", f"/label/{item}/rate/", rating=f"{index}:{rating}", active_ms=pair)
-            answer = self.ask("submit+next", f"/label/{item}/submit/", active_ms=pair, **ending)
-            self.taken.append(item)
-            item = _item(answer)
-
-
-def _item(page: str) -> str:
-    found = re.search(r'data-item="(\d+)"', page)
-    if found is None:
-        raise RuntimeError(f"the answer shows no item: {page[:500]}")
-    return found[1]
-
-
-def _fill(items: int) -> None:
-    """As many more distinct solutions of ten steps each in the queue."""
-    from annotate import models
-    from tests import factories
-
-    done = models.Solution.objects.count()
-    first = factories.QueueItemFactory.create(solution__steps=[STEP.format(i=i, k=0) for i in range(STEPS)])
-    solutions = models.Solution.objects.bulk_create(
-        factories.GradedSolutionFactory.build(
-            problem=first.solution.problem, round=first.solution.round, sample_index=1_000_000 + done + k
-        )
-        for k in range(1, items)
-    )
-    models.Step.objects.bulk_create(
-        (
-            models.Step(solution=solution, index=i, text=STEP.format(i=i, k=k))
-            for k, solution in enumerate(solutions, 1)
-            for i in range(STEPS)
-        ),
-        batch_size=5_000,
-    )
-    models.QueueItem.objects.bulk_create(
-        factories.QueueItemFactory.build(queue=first.queue, solution=solution, prm=first.prm)
-        for solution in solutions
-    )
-
-
-def _grow(items: int) -> None:
-    """Make the queue that long with copies of one item, behind all others; only their number matters."""
-    from django.db import connection
-
-    from annotate.models import QueueItem, Solution
-
-    item = QueueItem.objects.order_by("pk").first()
-    assert item is not None
-    missing = items - QueueItem.objects.open().count()
-
-    def columns(model: Any, changed: dict[str, str]) -> tuple[str, str]:
-        names = [field.column for field in model._meta.local_concrete_fields]
-        names = [name for name in names if name != "id" or "id" in changed]
-        return ", ".join(names), ", ".join(changed.get(name, f"old.{name}") for name in names)
-
-    names, values = columns(Solution, {"sample_index": "10000000 + n"})
-    item_names, item_values = columns(
-        QueueItem,
-        {
-            "id": "nextval('bench_item')",
-            "solution_id": "new.id",
-            "priority": "-1e9 - random()",
-            "done_at": "null",
-            "leased_by_id": "null",
-            "lease_token": "null",
-            "lease_expires_at": "null",
-        },
-    )
-    with connection.cursor() as cursor:
-        cursor.execute("create sequence bench_item start 4000000000000000")
-        cursor.execute(
-            f"with new as (insert into annotate_solution ({names}) select {values} "
-            "from annotate_solution old, generate_series(1, %s) n where old.id = %s returning id) "
-            f"insert into annotate_queueitem ({item_names}) select {item_values} "
-            "from new, annotate_queueitem old where old.id = %s",
-            [missing, item.solution_id, item.pk],
-        )
-        cursor.execute("vacuum analyze annotate_queueitem, annotate_solution")
+FEW, ITEMS, MANY = 1_000, 10_000, 1_000_000
+PAIRS = 100  # that one annotator labels
+TOGETHER = {1: 1, 8: 4, 50: 5}  # how many times as many are labelled by that many together
 
 
 def _annotators(n: int, port: int) -> list[Annotator]:
@@ -163,11 +53,11 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _server(var_dir: Path, port: int) -> Iterator[int]:
+def _server(var_dir: Path, port: int, application: str = "annotate.wsgi") -> Iterator[int]:
     """gunicorn as the image runs it; yields its process id once it answers."""
-    command = [sys.executable, "-m", "gunicorn", "annotate.wsgi", "-b", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "gunicorn", application, "-b", f"127.0.0.1:{port}"]
     command += ["-k", "gthread", "-w", "2", "--threads", "4", "--log-level", "warning"]
-    with open(var_dir / "gunicorn.log", "wb") as log:
+    with open(var_dir / "gunicorn.log", "ab") as log:
         server = subprocess.Popen(command, cwd=REPOSITORY, stdout=log, stderr=log)
     try:
         for _ in range(300):
@@ -192,65 +82,101 @@ def _cpu_seconds(pid: int) -> float:
     return sum(t.user + t.system for t in times)
 
 
-def _measure(people: list[Annotator], pairs: int, pid: int, ratings: int = 3) -> dict[str, Any]:
+def _measure(
+    people: list[Annotator], pid: int, var_dir: Path, pairs: int, ratings: int = 3
+) -> dict[str, Any]:
     """Let them label `pairs` items together, and see how long it took and what it cost the server."""
-    each = pairs // len(people)
-    before, begin = _cpu_seconds(pid), time.perf_counter()
+    return _watch(people, pid, var_dir, pairs, lambda person, each: person.label(each, ratings))
+
+
+def _watch(
+    people: list[Annotator], pid: int, var_dir: Path, times: int, act: Callable[[Annotator, int], None]
+) -> dict[str, Any]:
+    each, database = times // len(people), int((var_dir / "postgres/postmaster.pid").read_text().split()[0])
+    before, begin = [_cpu_seconds(pid), _cpu_seconds(database), time.process_time()], time.perf_counter()
     with ThreadPoolExecutor(len(people)) as pool:
-        list(pool.map(lambda person: person.label(each, ratings), people))
-    wall, cpu = time.perf_counter() - begin, _cpu_seconds(pid) - before
+        list(pool.map(lambda person: act(person, each), people))
+    wall, after = (
+        time.perf_counter() - begin,
+        [_cpu_seconds(pid), _cpu_seconds(database), time.process_time()],
+    )
     done = each * len(people)
-    figures: dict[str, Any] = {
-        "pairs_a_second": round(done / wall, 1),
-        "server_cpu_ms_a_pair": round(1000 * cpu / done, 1),
-    }
-    for action in ("open", "rate", "submit+next"):
-        if spent := sorted(ms for person in people for ms in person.spent[action]):
-            figures[action] = {
-                "median_ms": round(statistics.median(spent), 1),
-                "p95_ms": round(spent[int(0.95 * (len(spent) - 1))], 1),
-            }
+    cpu = [round(1000 * (end - start) / done, 1) for start, end in zip(before, after, strict=True)]
+    figures: dict[str, Any] = {"pairs_a_second": round(done / wall, 1)}
+    figures |= zip(
+        ("server_cpu_ms_a_pair", "postgres_cpu_ms_a_pair", "clients_cpu_ms_a_pair"), cpu, strict=True
+    )
+    for action in people[0].spent:
+        spent = sorted(ms for person in people for ms in person.spent[action])
+        figures[action] = {
+            "median_ms": round(statistics.median(spent), 1),
+            "p95_ms": round(spent[int(0.95 * (len(spent) - 1))], 1),
+        }
+    return figures
+
+
+def _floor(var_dir: Path, times: int) -> dict[str, Any]:
+    """One request that updates one row and commits, with one client and with eight."""
+    from annotate.models import QueueItem
+
+    items = list(QueueItem.objects.values_list("pk", flat=True)[:8])
+    port, figures = _free_port(), {}
+    with _server(var_dir, port, "tests.bench.floor") as pid:
+        for n in (8, 1, 8):  # the first is to warm up
+            people = [Annotator(port, "", "") for _ in range(n)]
+            own = dict(zip(people, items, strict=False))
+            figures[f"{n}_clients"] = _watch(
+                people, pid, var_dir, times, lambda one, each, own=own: one.touch(each, own[one])
+            )
     return figures
 
 
 def main() -> None:
-    n_items, n_many = map(int, sys.argv[1:3] + [str(ITEMS), str(MANY)][len(sys.argv[1:3]) :])
+    given = [int(one) for one in sys.argv[1:4]]
+    n_items, n_many, n_pairs = given + [ITEMS, MANY, PAIRS][len(given) :]
     port = _free_port()
     with product({"PUBLIC_URL": f"http://127.0.0.1:{port}", "DEBUG": "false"}) as var_dir:
-        _fill(FEW)
-        metrics: dict[str, Any] = {"items": n_items, "steps": STEPS}
+        fill(FEW)
+        metrics: dict[str, Any] = {"items": n_items, "steps": STEPS, "floor": _floor(var_dir, 4 * n_pairs)}
         everybody: list[Annotator] = []
+
+        def measure(n: int, pairs: int, **more: Any) -> dict[str, Any]:
+            people = _annotators(n, port)
+            everybody.extend(people)
+            return _measure(people, pid, var_dir, pairs, **more)
+
         with _server(var_dir, port) as pid:
-            _measure(_annotators(8, port), 16, pid)  # warm: imports, templates, connections
-            everybody += (people := _annotators(1, port))
-            metrics[f"submit_and_next_of_{FEW}"] = few = _measure(people, PAIRS[1], pid, ratings=0)
-            _fill(n_items - FEW)
-            for n, pairs in PAIRS.items():
-                everybody += (people := _annotators(n, port))
-                metrics[f"{n}_annotators"] = _measure(people, pairs, pid)
-            everybody += (people := _annotators(1, port))
-            metrics["submit_and_next_alone"] = _measure(people, PAIRS[1], pid, ratings=0)
-            _grow(n_many)
-            everybody += (people := _annotators(1, port))
-            metrics[f"submit_and_next_of_{n_many}"] = many = _measure(people, PAIRS[1], pid, ratings=0)
+            measure(8, 64)  # warm: imports, templates, connections, what is made once a process
+            metrics[f"submit_and_next_of_{FEW}"] = few = measure(1, n_pairs, ratings=0)
+            fill(max(n_items - FEW, 0))
+            for n, more in TOGETHER.items():
+                metrics[f"{n}_annotators"] = measure(n, more * n_pairs)
+            metrics["submit_and_next_alone"] = alone = measure(1, n_pairs, ratings=0)
+            lengthen(n_many)
+            metrics[f"submit_and_next_of_{n_many}"] = many = measure(1, n_pairs, ratings=0)
+    _tell(metrics, everybody, few, alone, many, n_many)
+
+
+def _tell(
+    metrics: dict[str, Any],
+    everybody: list[Annotator],
+    few: dict[str, Any],
+    alone: dict[str, Any],
+    many: dict[str, Any],
+    n_many: int,
+) -> None:
     taken = [item for person in everybody for item in person.taken]
     statuses: Counter[int] = sum((person.statuses for person in everybody), Counter())
     metrics["statuses"] = {str(status): count for status, count in sorted(statuses.items())}
-    alone = metrics["submit_and_next_alone"]
+    floor = metrics["floor"]["1_clients"]["touch"]["median_ms"]
+    metrics["submit_and_next_over_the_floor"] = round(alone["submit+next"]["median_ms"] / floor, 1)
+    eight = metrics["8_annotators"]["pairs_a_second"]
+    growth = round(many["submit+next"]["median_ms"] / few["submit+next"]["median_ms"], 2)
     aims = [
         Aim("median ms of submit+next, one annotator", 15, alone["submit+next"]["median_ms"]),
         Aim("server CPU ms a submit+next", 20, alone["server_cpu_ms_a_pair"]),
-        Aim(
-            "solutions a second, eight annotators",
-            60,
-            metrics["8_annotators"]["pairs_a_second"],
-            at_least=True,
-        ),
-        Aim(
-            f"median of submit+next with {n_many} items queued over that with {FEW}",
-            1.2,
-            round(many["submit+next"]["median_ms"] / few["submit+next"]["median_ms"], 2),
-        ),
+        Aim("solutions a second, eight annotators", 60, eight, at_least=True),
+        Aim(f"median of submit+next with {n_many} items queued over that with {FEW}", 1.2, growth),
         Aim("items labelled twice", 0, len(taken) - len(set(taken))),
         Aim("answers of 500 and above", 0, sum(n for status, n in statuses.items() if status >= 500)),
     ]
