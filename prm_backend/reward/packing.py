@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
@@ -40,6 +41,18 @@ class Pack:
     positions: Tensor
     places: tuple[Tensor, ...]
     branches: tuple[Branch, ...]
+    _masks: dict[torch.dtype, tuple[Tensor | None, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def masks(self, dtype: torch.dtype) -> tuple[Tensor | None, ...]:
+        """What each branch's tokens add to their scores; None for plain causal attention.
+
+        Made once for all layers, in their own type: a mask of yes and no would be turned into one in each of them.
+        """
+        if dtype not in self._masks:
+            self._masks[dtype] = tuple(_mask(branch, dtype, self.ids.device) for branch in self.branches)
+        return self._masks[dtype]
 
     def __len__(self) -> int:
         return self.ids.shape[1]
@@ -111,6 +124,15 @@ def _joined(path: list[Span], span: Span) -> list[Span]:
     return [*path, span]
 
 
+@torch.inference_mode(False)  # trained layers may use what frozen ones made
+def _mask(branch: Branch, dtype: torch.dtype, device: torch.device) -> Tensor | None:
+    if not branch.before:
+        return None
+    new = branch.stop - branch.start
+    seen = new + sum(stop - start for start, stop in branch.before)
+    return torch.full((new, seen), -torch.inf, dtype=dtype, device=device).triu_(seen - new + 1)
+
+
 def use_packing(model: nn.Module) -> None:
     """Let the model's attention understand `pack=`; without it, rows stay causal and must not be padded on the left."""
     AttentionInterface.register(ATTENTION, _attention)
@@ -128,23 +150,42 @@ def _attention(
     sliding_window: int | None = None,
     **options: Any,
 ) -> tuple[Tensor, None]:
-    """transformers' SDPA attention, a branch of the pack after the other; [1, heads, tokens, width] in."""
+    """transformers' SDPA attention, or that of a pack; [1, heads, tokens, width] in."""
     if sliding_window is not None and query.shape[2] > sliding_window:
         raise ValueError(f"attention within a window of {sliding_window} tokens cannot be packed")
     if pack is None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    return attend(
+        query, key, value, pack, scaling=options.get("scaling"), dropout=options.get("dropout", 0.0)
+    ), None
+
+
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, pack: Pack, *, scaling: float | None, dropout: float = 0.0
+) -> Tensor:
+    """[1, tokens, heads, width] attention of a pack, a branch after the other; [1, heads, tokens, width] in.
+
+    Heads may share keys and values.
+    """
+    groups = query.shape[1] // key.shape[1]
+    shared = query.device.type == "cpu"  # the GPU kernels that take a mask know no shared heads
+    if groups > 1 and not shared:
+        key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     found = []
-    for branch in pack.branches:
-        own = slice(branch.start, branch.stop)
-        keys, values, mask = key[:, :, own], value[:, :, own], None
-        if branch.before:
-            keys, values = (
-                torch.cat(
-                    [states[:, :, slice(*span)] for span in (*branch.before, (branch.start, branch.stop))], 2
-                )
-                for states in (key, value)
-            )
-            new, seen = own.stop - own.start, keys.shape[2]
-            mask = torch.ones(1, 1, new, seen, dtype=torch.bool, device=key.device).tril(seen - new)
-        found.append(sdpa_attention_forward(module, query[:, :, own], keys, values, mask, **options)[0])
-    return torch.cat(found, 1), None
+    for branch, mask in zip(pack.branches, pack.masks(query.dtype), strict=True):
+        spans = (*branch.before, (branch.start, branch.stop))
+        keys, values = (
+            torch.cat([states[:, :, slice(*span)] for span in spans], 2) for states in (key, value)
+        )
+        own = F.scaled_dot_product_attention(
+            query[:, :, branch.start : branch.stop],
+            keys,
+            values,
+            attn_mask=mask,
+            is_causal=mask is None,
+            dropout_p=dropout,
+            scale=scaling,
+            enable_gqa=shared and groups > 1,
+        )
+        found.append(own.transpose(1, 2))
+    return torch.cat(found, 1)

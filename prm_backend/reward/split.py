@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import copy
 import math
+from functools import partial
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from prm_backend.reward.lean import lean
 from prm_backend.reward.packing import Pack, pack, use_packing
 
 _PROBE_TOKENS = 12
 _PROBE_TOLERANCE = {torch.float32: 1e-3}  # shares of the largest state
 _COARSE_TOLERANCE = 0.1  # half precision rounds another order of sums visibly
+_LEAN_TOLERANCE = 1e-5  # there is another way: the layers as they are
 
 
 class UnsupportedBackbone(ValueError):
@@ -57,7 +60,14 @@ class Split:
         self._above = _upper_part(backbone, name, self.first, self.stop)
         self.config = backbone.config
         self._rest = _upper_part(backbone, name, self.first, len(layers))
-        self._probe(model.config.model_type, pack(rows, model.device), expected)
+        probe = partial(self._probe, model.config.model_type, pack(rows, model.device), expected)
+        plain = self._below, self._rest
+        self._below, self._rest = (_leaned(part, name) for part in plain)
+        try:
+            probe(_LEAN_TOLERANCE)
+        except UnsupportedBackbone:
+            self._below, self._rest = plain
+            probe(_PROBE_TOLERANCE.get(model.dtype, _COARSE_TOLERANCE))
 
     @torch.inference_mode()
     def below(self, packed: Pack) -> Tensor:
@@ -94,13 +104,12 @@ class Split:
             inject_adapter_in_model(adapters, above.part)
         return above
 
-    def _probe(self, kind: str, packed: Pack, expected: list[Tensor]) -> None:
+    def _probe(self, kind: str, packed: Pack, expected: list[Tensor], tolerance: float) -> None:
         """UnsupportedBackbone unless the parts, on a pack, compute what the whole does on each row alone."""
         try:
             found = self.rest(self.below(packed), packed)
         except Exception as error:
             raise UnsupportedBackbone(f"{kind} cannot be cut between its layers: {error!r}") from error
-        tolerance = _PROBE_TOLERANCE.get(found.dtype, _COARSE_TOLERANCE)
         for place, row in zip(packed.places, expected, strict=True):
             off = (found[place] - row).abs().max().item()
             if not off <= tolerance * max(1.0, row.abs().max().item()):
@@ -164,6 +173,13 @@ def _upper_part(backbone: PreTrainedModel, layers: str, start: int, stop: int) -
     name = next(name for name, child in backbone.named_children() if child is embedding)
     part._modules[name] = nn.Identity()
     return part
+
+
+def _leaned(part: PreTrainedModel, layers: str) -> PreTrainedModel:
+    """A shallow copy of a part whose layers run leanly where they can."""
+    made = copy.copy(part)
+    made._modules = dict(part._modules) | {layers: nn.ModuleList(map(lean, getattr(part, layers)))}
+    return made
 
 
 def _part(backbone: PreTrainedModel, layers: str, start: int, stop: int) -> PreTrainedModel:
