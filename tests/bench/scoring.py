@@ -99,6 +99,7 @@ def main() -> None:
 def aims(metrics: dict[str, Any]) -> list[Aim]:
     wanted = [
         ("short_times_as_fast_as_step_prefixes", 6.0),
+        ("long_times_as_fast_as_step_prefixes", 6.0),
         ("short_times_as_fast_as_padded_batches", 1.3),
         ("long_times_as_fast_as_padded_batches", 2.0),
         ("short_mfu", 0.75),

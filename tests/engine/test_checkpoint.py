@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from prm_backend.config import PRMConfig, json_hash
+from prm_backend.config import BEFORE, PRMConfig, json_hash
 from prm_backend.reward.checkpoint import CheckpointRefused, read_meta
 from prm_backend.reward.prm import PRM
 from prm_backend.training.trainer import train_prm
@@ -117,6 +118,22 @@ def test_a_checkpoint_from_before_an_option_existed_loads_with_its_default(check
     config = {name: value for name, value in meta["config"].items() if name != "max_unusable_share"}
     edit(checkpoint, config=config, config_hash=json_hash(config))
     assert read_meta(checkpoint).config == CONFIG
+
+
+def test_a_checkpoint_older_than_a_choice_loads_as_what_it_was(
+    trained: tuple[Path, Report], tmp_path: Path
+) -> None:
+    """The defaults have changed since: what it does not say must not be read as today's."""
+    then, old = replace(CONFIG, **BEFORE), tmp_path / "old"
+    base = str(trained[0].parent / "base")
+    train_prm(base, LABELLED, [], config=then, checkpoint_dir=old, snapshot_hash="x")
+    expected = PRM.load(old).score(["p"], [("a", "b")])
+    config = json.loads((old / "meta.json").read_text())["config"]
+    config = {name: value for name, value in config.items() if name not in BEFORE}
+    edit(old, config=config, config_hash=json_hash(config))
+    prm = PRM.load(old)
+    assert prm.config == then
+    assert prm.score(["p"], [("a", "b")]) == expected
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,6 +24,7 @@ from tests.engine.test_training import CONFIG, HELD_OUT, TRAIN, losses, solution
 from tests.tiny import tiny_model_dir
 
 HEAD = replace(CONFIG, trained_layers=0, epochs=4)
+ONE_THREAD = {**os.environ, "PYTHONPATH": ".", "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +182,33 @@ def test_a_training_that_died_goes_on_where_it_was_and_ends_the_same(
     assert not (tmp_path / "resume").exists()
 
 
+KILLED = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+from tests.engine.test_training_ways import HEAD, train
+def kill(progress):
+    if "epoch 3" in progress.message:
+        os.kill(os.getpid(), signal.SIGKILL)
+base, out = sys.argv[1], Path(sys.argv[2])
+train(base, out / "v1", replace(HEAD, trained_layers=1), progress=kill, resume_dir=out / "resume")
+"""
+
+
+@pytest.mark.slow
+def test_a_training_killed_by_the_kernel_goes_on_where_it_was_and_ends_the_same(
+    base: str, tmp_path: Path
+) -> None:
+    config = replace(HEAD, trained_layers=1)
+    killed = subprocess.run([sys.executable, "-c", KILLED, base, str(tmp_path)], env=ONE_THREAD)
+    assert killed.returncode == -signal.SIGKILL
+    seen: list[Progress] = []
+    resumed = train(base, tmp_path / "v1", config, progress=seen.append, resume_dir=tmp_path / "resume")
+    assert not any("epoch 2" in progress.message for progress in seen)
+    assert losses(resumed) == pytest.approx(losses(train(base, tmp_path / "whole", config)), abs=1e-5)
+    assert not (tmp_path / "resume").exists()
+
+
 def test_what_another_training_left_is_not_gone_on_with(base: str, tmp_path: Path) -> None:
     def cancel(progress: Progress) -> None:
         if "epoch 2" in progress.message:
@@ -214,7 +243,7 @@ def test_two_processes_train_what_one_does(base: str, tmp_path: Path) -> None:
         [*launch, str(script), base, str(tmp_path)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": ".", "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
+        env=ONE_THREAD,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     for rank in (0, 1):
