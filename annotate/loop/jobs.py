@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -215,7 +214,9 @@ def forget_done(*kinds: str) -> None:
 
 
 def _send(job: Job, *, countdown: float = 0) -> None:
-    publish = partial(app.send_task, f"annotate.tasks.{job.kind}", args=(job.pk,), countdown=countdown)
+    def publish() -> None:  # no partial: Django names what failed by its __qualname__
+        app.send_task(f"annotate.tasks.{job.kind}", args=(job.pk,), countdown=countdown)
+
     # robust: a broker that is away is no reason to fail a page; send_again sends it later.
     transaction.on_commit(publish, robust=True)
 

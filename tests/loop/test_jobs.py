@@ -248,3 +248,17 @@ def eventually(holds: Callable[[], bool], seconds: float = 5) -> None:
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
+
+
+def test_a_broker_that_is_away_fails_no_page_and_the_message_goes_out_later(
+    monkeypatch: pytest.MonkeyPatch, broker: str
+) -> None:
+    with monkeypatch.context() as away:
+        away.setattr(app.amqp, "_producer_pool", None)
+        away.setattr(app.conf, "broker_write_url", "redis+socket:///nowhere/valkey.sock")
+        away.setattr(app, "_pool", None)
+        job = jobs.enqueue_job("grade")
+    assert messages() == 0
+    Job.objects.filter(pk=job.pk).update(sent_at=timezone.now() - timedelta(hours=1))
+    jobs.send_again()
+    assert messages() == 1
