@@ -105,7 +105,8 @@ class TransformersGenerator:
             for _ in self._run(batch, sampling, random):
                 # After every token, so that a request to stop is heard.
                 done = sum(row.done for row in rows)
-                progress(Progress(done, len(rows), "sampling solutions"))
+                tokens = sum(len(row.ids) for row in rows)
+                progress(Progress(done, len(rows), f"sampling solutions, {tokens:,} tokens so far"))
         samples: list[list[Sample]] = [[] for _ in problems]
         for row in rows:
             sample = make_sample(

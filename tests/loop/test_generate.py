@@ -11,7 +11,7 @@ from annotate.loop.generate import generate
 from annotate.models import RoundProblem, Solution
 from prm_backend.generators.openai_generator import GenerationFailed
 from prm_backend.types import Sample
-from tests.factories import ProblemFactory, RoundFactory, RoundProblemFactory
+from tests.factories import PRMVersionFactory, ProblemFactory, RoundFactory, RoundProblemFactory
 from tests.fakes import ScriptedGenerator
 
 pytestmark = pytest.mark.django_db
@@ -96,6 +96,41 @@ class HalfAway(ScriptedGenerator):
     def sample(self, problems: Sequence[str], **how: Any) -> list[list[Sample]]:
         found = super().sample(problems[:1], **how)
         raise GenerationFailed("503", [*found, *[None for _ in problems[1:]]])
+
+
+class Breaking(ScriptedGenerator):
+    """A server that writes all of the first problem's samples, two of the second's, and fails."""
+
+    def sample(self, problems: Sequence[str], **how: Any) -> list[list[Sample]]:
+        found = super().sample(problems, **how)
+        raise GenerationFailed("503", [found[0], found[1][:2], None])
+
+
+def test_a_problem_whose_server_failed_midway_is_topped_up_with_other_samples() -> None:
+    waiting = places(3, samples_per_problem=5)
+    with pytest.raises(ConnectionError, match="503"):
+        generate(places=waiting, generator=Breaking(lambda problem, i: f"{TWO_STEPS}{i}"))
+    short = list(RoundProblem.objects.short_of_solutions())
+    assert short == waiting[1:]
+    generator = ScriptedGenerator(lambda problem, i: f"{TWO_STEPS}9{i}")
+    assert generate(places=short, generator=generator) == 3 + 5
+    assert not RoundProblem.objects.short_of_solutions().exists()
+    topped = Solution.objects.filter(problem=waiting[1].problem).order_by("sample_index")
+    answers = [(solution.sample_index, solution.answer) for solution in topped]
+    assert answers == [(0, "420"), (1, "421"), (2, "4290"), (3, "4291"), (4, "4292")]
+    assert len({seed for _, seed in generator.calls}) == 2
+    assert generate(places=short, generator=generator) == 0
+
+
+def test_a_problem_that_waits_for_samples_is_not_chosen_from_yet() -> None:
+    waiting = places(3, samples_per_problem=5)
+    with pytest.raises(ConnectionError):
+        generate(places=waiting, generator=Breaking(lambda problem, i: f"{TWO_STEPS}{i}"))
+    Solution.objects.update(outcome="wrong")
+    prm = PRMVersionFactory.create()
+    for solution in Solution.objects.all():
+        solution.scores.create(prm=prm, unscorable="x")
+    assert list(RoundProblem.objects.ready_to_choose(prm)) == waiting[:1]
 
 
 def test_what_a_failing_server_did_answer_is_kept_and_the_rest_waits() -> None:
