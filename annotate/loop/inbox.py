@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
-from annotate.models import Concern, Person, Problem, Solution
+from annotate.models import Concern, Gold, Person, Problem, Solution
 from prm_backend.text.steps import storable
 
 
@@ -22,8 +22,9 @@ class Answered(PlumblineError):
 def fix_answer(*, concern: Concern, answer: str, by: Person, reply: str = "") -> int:
     """Correct the problem's answer and have all its solutions graded anew; returns how many wait for that.
 
-    Labels keep the answer they were served. Every open dispute of this answer is resolved. Raises PlumblineError
-    for an empty answer or the one it has, Answered where the concern is resolved.
+    Labels keep the answer they were served. Every open dispute of this answer is resolved, and gold of the problem,
+    which shows the old answer, is retired. Raises PlumblineError for an empty answer or the one it has, Answered where
+    the concern is resolved.
     """
     _lock(concern)
     problem = Problem.objects.select_for_update().get(pk=concern.problem_id)
@@ -37,6 +38,7 @@ def fix_answer(*, concern: Concern, answer: str, by: Person, reply: str = "") ->
     regraded = Solution.objects.filter(problem=problem, round__isnull=False).update(
         outcome=None, grade_reason="", grade_opinions=[], grade_ms=None, graded_at=None
     )
+    _retire_gold(problem.pk)
     _resolve(concern, Concern.Action.ANSWER_FIXED, by, reply)
     if regraded:
         enqueue_job("grade", by=by)
@@ -47,11 +49,12 @@ def fix_answer(*, concern: Concern, answer: str, by: Person, reply: str = "") ->
 def retire_problem(*, concern: Concern, by: Person, reply: str = "") -> None:
     """Take the problem out of use: no round takes it, and its open items are handed out no more.
 
-    Who has one in hand may finish it; labels stay. Every open report of it as a bad problem is resolved. Raises
-    Answered where the concern is resolved.
+    Who has one in hand may finish it; labels stay. Gold of it is retired, too. Every open report of it as a bad problem
+    is resolved. Raises Answered where the concern is resolved.
     """
     _lock(concern)
     Problem.objects.filter(pk=concern.problem_id, retired_at=None).update(retired_at=timezone.now())
+    _retire_gold(concern.problem_id)
     _resolve(concern, Concern.Action.PROBLEM_RETIRED, by, reply)
 
 
@@ -62,6 +65,11 @@ def write_back(*, concern: Concern, reply: str, by: Person) -> None:
     if not reply.strip():
         raise PlumblineError(_("Write a word to the annotator."))
     _resolve(concern, Concern.Action.REPLIED, by, reply)
+
+
+def _retire_gold(problem: int) -> None:
+    """Served on, it would be told by what it shows: a problem nobody else is given, an answer that was corrected."""
+    Gold.objects.in_use().filter(solution__problem=problem).update(retired_at=timezone.now())
 
 
 def _lock(concern: Concern) -> None:

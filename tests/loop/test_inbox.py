@@ -11,9 +11,15 @@ from annotate.errors import PlumblineError
 from annotate.loop.grade import grade
 from annotate.loop.inbox import Answered, fix_answer, retire_problem, write_back
 from annotate.loop.label import claim, rate, submit
-from annotate.models import Concern, Job, Label, Person, Problem, QueueItem, Solution
+from annotate.models import Concern, Gold, Job, Label, Person, Problem, QueueItem, Solution
 from prm_backend.types import Outcome, Verdict
-from tests.factories import AnnotatorFactory, GradedSolutionFactory, ManagerFactory, QueueItemFactory
+from tests.factories import (
+    AnnotatorFactory,
+    GoldFactory,
+    GradedSolutionFactory,
+    ManagerFactory,
+    QueueItemFactory,
+)
 from tests.loop.labelling import make_item, rate_all
 
 pytestmark = pytest.mark.django_db
@@ -155,3 +161,19 @@ def test_what_people_raise_while_labelling_arrives(ada: Person) -> None:
         ("unsure", 0, ""),
         ("problem", None, "no figure"),
     ]
+
+
+@pytest.mark.parametrize("kind", ["answer", "problem"])
+def test_gold_of_a_problem_that_is_retired_or_corrected_is_served_no_more(
+    mara: Person, broker: str, kind: str
+) -> None:
+    concern = raised(kind)
+    gold = GoldFactory.create(solution=GradedSolutionFactory.create(problem=concern.problem))
+    other = GoldFactory.create()
+    if kind == "answer":
+        fix_answer(concern=concern, answer="42", by=mara)
+    else:
+        retire_problem(concern=concern, by=mara)
+    assert list(Gold.objects.in_use()) == [other]
+    gold.refresh_from_db()
+    assert gold.retired_at is not None
