@@ -50,6 +50,9 @@ class WaitingSerializer(serializers.Serializer[Any]):
 
 class ProposedSerializer(serializers.Serializer[Any]):
     step_index = serializers.IntegerField(help_text="The step that the options are for.")
+    critique = OptionSerializer(
+        allow_null=True, help_text="What the model says is wrong at the first error; rated like an option."
+    )
     options = OptionSerializer(many=True)
     waiting = WaitingSerializer(
         allow_null=True, help_text="Where there are no options yet: ask `next` again."

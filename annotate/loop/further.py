@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotate.errors import InvalidFinish
 from annotate.loop.draft import open_draft
+from annotate.loop.proposed import Proposed
 from annotate.loop.work import Work
 from annotate.models import HOW_FAR, Label, Person
 from prm_backend.text.steps import storable
@@ -39,9 +40,15 @@ def note(label: Label, progress: int | None, critique: str | None) -> None:
         label.critique = storable(critique).strip()
 
 
-def require(label: Label) -> None:
-    """InvalidFinish where something that is asked for is not said."""
+def require(label: Label, proposed: Proposed | None) -> None:
+    """InvalidFinish where something that is asked for is not said: a critique is rated, or written."""
     if label.progress is None:
         raise InvalidFinish(_("Please say how far the solution got before its error."))
-    if not label.critique:
-        raise InvalidFinish(_("Please say in a few words what is wrong with the step."))
+    given = proposed and proposed.critique
+    if label.critique or (given and given.rating is not None):
+        return
+    if given:
+        raise InvalidFinish(
+            _("Please rate what the model says is wrong with the step, or write it yourself.")
+        )
+    raise InvalidFinish(_("Please say in a few words what is wrong with the step."))

@@ -109,6 +109,8 @@ def _why_not_extra(record: Record) -> str:
     if extra.way not in ("", Way.EVERY_STEP) or (extra.way and not record.pre_generated):
         return f'{EXTRA_KEY}.way must be "{Way.EVERY_STEP}" or absent: the other ways show in the shape of the row'
     first = next((i for i, step in enumerate(record.steps) if is_error(step)), None)
+    if extra.model_critique is not None and first is None:
+        return f"{EXTRA_KEY}.model_critique is of the first error, and no step is rated -1"
     if (extra.way and first not in (None, last)) or (extra.after_error and not (extra.way and first == last)):
         return f"with {EXTRA_KEY}.way and .after_error, label.steps must end at the first error"
     return ""
@@ -144,8 +146,10 @@ def _add(records: dict[str, Record], source: str) -> int:
     StepRating.objects.bulk_create(
         rating
         for label, record in zip(labels, new.values(), strict=True)
-        for i, step in enumerate(_all_steps(record))
-        for rating in _ratings(label, i, step)
+        for rating in (
+            *(row for i, step in enumerate(_all_steps(record)) for row in _ratings(label, i, step)),
+            *_model_critique(label, record),
+        )
     )
     return len(new)
 
@@ -257,6 +261,19 @@ def _all_steps(record: Record) -> Iterator[LabelledStep]:
     yield from record.steps
     for completion in record.extra.after_error:
         yield LabelledStep((completion,), None, None if completion.rating == Rating.BAD else 0)
+
+
+def _model_critique(label: Label, record: Record) -> Iterator[StepRating]:
+    said = record.extra.model_critique
+    if said is not None:
+        yield StepRating(
+            label=label,
+            step_index=next(i for i, step in enumerate(record.steps) if is_error(step)),
+            source=StepRating.Source.CRITIQUE,
+            text=said.text,
+            rating=said.rating,
+            flagged=said.flagged,
+        )
 
 
 def _ratings(label: Label, index: int, step: LabelledStep) -> Iterator[StepRating]:

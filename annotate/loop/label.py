@@ -178,7 +178,7 @@ def submit(
         reason = _finish(work, finish_reason, comment)
         further.note(label, progress, critique)
         if work.asks_further and reason is FinishReason.FOUND_ERROR:
-            further.require(label)
+            further.require(label, work.proposed)
         run = work.rated_run
         _drop_the_rest(draft, work)
         if reason is FinishReason.GIVE_UP and _ends_open(work):
@@ -286,10 +286,9 @@ def _finish(work: Work, given: str, comment: str) -> FinishReason:
 def _missing(work: Work) -> str:
     if work.way == Way.STEP_BY_STEP:
         return _("The solution has no answer yet: go on with a step, or say why it cannot be finished.")
-    index = work.next_open
-    if index is None:
+    if work.rated_run < work.needed:
+        return _("Step %(step)s is not rated yet.") % {"step": work.rated_run + 1}
+    option = work.proposed and work.proposed.unrated
+    if not option:
         return _("The next steps to rate are still being written. Wait a moment.")
-    if index < len(work.steps):
-        return _("Step %(step)s is not rated yet.") % {"step": index + 1}
-    letter = chr(ord("A") + index - len(work.steps))
-    return _("Option %(letter)s is not rated yet.") % {"letter": letter}
+    return _("Option %(letter)s is not rated yet.") % {"letter": option.letter}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Callable
 
@@ -17,9 +18,12 @@ from annotate.loop.progress import workers_state
 from annotate.loop.proposed import Waiting
 from annotate.loop.work import followed, open_options, split
 from annotate.models import Job, JobStatus, Label, StepRating, Way
-from prm_backend.generators import default_prompt_template
+from prm_backend.generators import GenerationFailed, default_prompt_template
+from prm_backend.generators.critique import critique
 from prm_backend.text.steps import text_hash
 from prm_backend.types import Generator, Progress, ProgressCallback, Sampling, silent
+
+log = logging.getLogger(__name__)
 
 KIND = "propose"
 _LOOK_SECONDS = 0.5
@@ -40,7 +44,7 @@ def ask(label: Label, step_index: int, *, again: bool = False) -> Waiting:
     if job is None or job.status == JobStatus.DONE or (failed and again):
         job = enqueue_job(KIND, key, {"label": label.pk})
     elif failed:
-        return Waiting("failed", job.message)
+        return Waiting("failed")  # why, with addresses of servers and the like, is for managers
     if job.status == JobStatus.RUNNING:
         return Waiting("running", job.message, job.done, job.total)
     worker = next(state for state in workers_state() if state.queue == "model")
@@ -75,9 +79,10 @@ def people_first(progress: ProgressCallback, open_generator: Callable[[str], Gen
 
 
 def propose(*, label: int, generator: Generator, progress: ProgressCallback = silent) -> int:
-    """Write the options of the step that this draft waits for; returns how many.
+    """Write the options of the step that this draft waits for, and a critique of it if one is asked for.
 
-    Writes nothing where it waits for none any more, or by now for those of another step. Raises NothingProposed.
+    Returns how many options. Writes nothing where it waits for none any more, or by now for those of another step.
+    Raises NothingProposed. A critique that cannot be had is left out: a person writes one just as well.
     """
     draft = Label.objects.drafts().select_related("queue_item__queue").filter(pk=label).first()
     wanted = None if draft is None else _wanted(draft)
@@ -98,24 +103,33 @@ def propose(*, label: int, generator: Generator, progress: ProgressCallback = si
     fresh = [text for text in texts if text_hash(text) not in known]
     if not fresh:
         raise NothingProposed(_("The model wrote no whole next step."))
+    said = ""
+    if served and draft.queue_item.queue.critiques:
+        said = _critique(draft, [*before, served[step_index]], generator, progress)
     with transaction.atomic():
         locked = Label.objects.drafts().select_for_update().filter(pk=label).first()
         if locked is None or _wanted(locked) != wanted:
             return 0
         first = 1 if served else 0  # phase 2 serves option 0
-        StepRating.objects.bulk_create(
-            # Rated null, now: a rating given before, of what stood in this place then, comes too late for it.
-            StepRating(
-                label=locked,
-                step_index=step_index,
-                option=option,
-                text=text,
-                flagged=False,
-                rated_at=timezone.now(),
-            )
-            for option, text in enumerate(fresh, start=first)
-        )
+        # Rated null, now: a rating given before, of what stood in this place then, comes too late for it.
+        blank = {"label": locked, "step_index": step_index, "flagged": False, "rated_at": timezone.now()}
+        rows = [
+            StepRating(option=option, text=text, **blank) for option, text in enumerate(fresh, start=first)
+        ]
+        if said:
+            rows.append(StepRating(source=StepRating.Source.CRITIQUE, text=said, **blank))
+        StepRating.objects.bulk_create(rows)
     return len(fresh)
+
+
+def _critique(label: Label, steps: list[str], generator: Generator, progress: ProgressCallback) -> str:
+    try:
+        return critique(
+            generator, label.question["problem"], steps, seed=_seed(label, steps), progress=progress
+        )
+    except (ValueError, ConnectionError, GenerationFailed) as error:
+        log.warning("no critique for label %s: %s", label.pk, error)
+        return ""
 
 
 def _wanted(label: Label) -> tuple[int, list[str]] | None:

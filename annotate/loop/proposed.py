@@ -10,7 +10,11 @@ from prm_backend.types import Rating
 
 @dataclass(frozen=True)
 class Option:
-    """A next step the model proposes. `index` names it in `rate`: options are counted on after the served steps."""
+    """A next step the model proposes, or its critique of the step that is there.
+
+    `index` names it in `rate`: the critique, if there is one, and the options are counted on after the served steps.
+    `number` counts the options from 1.
+    """
 
     index: int
     number: int
@@ -52,11 +56,20 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Proposed:
-    """What the model proposes as step `step_index`: options to rate, or while there are none, what is waited for."""
+    """What the model proposes as step `step_index`: options to rate, or while there are none, what is waited for.
+
+    `critique` is what it says is wrong with the step that was served there; it comes with the options, or never.
+    """
 
     step_index: int
     options: tuple[Option, ...]
     waiting: Waiting | None = None
+    critique: Option | None = None
+
+    @property
+    def rated(self) -> tuple[Option, ...]:
+        """All that can be rated, by index."""
+        return self.options if self.critique is None else (self.critique, *self.options)
 
     @property
     def look(self) -> tuple[int, int]:

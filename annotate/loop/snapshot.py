@@ -160,9 +160,17 @@ def _record(row: tuple[Any, ...], ratings: list[tuple[Any, ...]]) -> Record:
             after_error=tuple(option for step in steps[n_steps:] for option in step.completions or ()),
             progress=progress,
             critique=critique,
+            model_critique=_model_critique(ratings),
             adjudicates=adjudicates,
         ),
     )
+
+
+def _model_critique(ratings: Iterable[tuple[Any, ...]]) -> Completion | None:
+    for _, _, _, source, text, rating, flagged, _ in ratings:
+        if source == StepRating.Source.CRITIQUE:
+            return Completion(text, rating, flagged)
+    return None
 
 
 def is_error(step: LabelledStep) -> bool:

@@ -16,6 +16,8 @@ from annotate.models import Label, QueueItem, StepRating, Way
 from prm_backend.text.steps import ends_solution
 from prm_backend.types import FinishReason, Rating
 
+_PROPOSED = (StepRating.Source.MODEL, StepRating.Source.CRITIQUE)
+
 
 @dataclass(frozen=True)
 class WorkStep:
@@ -105,7 +107,12 @@ class Work:
         """0-based index of the first step or option that still needs a rating, or None where none does."""
         if self.rated_run < self.needed:
             return self.rated_run
-        missing = self.proposed.unrated if self.proposed else None
+        if self.proposed is None:
+            return None
+        said = self.proposed.critique
+        if said is not None and said.rating is None and not self.critique:
+            return said.index
+        missing = self.proposed.unrated
         return missing.index if missing else None
 
     @property
@@ -126,7 +133,7 @@ class Work:
         """The same, told what of it looks different from `before`."""
         steps = zip(self.steps, before.steps, strict=False)
         old, new = before.proposed, self.proposed
-        options = zip(new.options, old.options, strict=False) if new and old else ()
+        options = zip(new.rated, old.rated, strict=False) if new and old else ()
         return replace(
             self,
             changed=tuple(one.index for one, other in steps if one.look != other.look),
@@ -156,7 +163,10 @@ def followed(others: Sequence[StepRating]) -> list[StepRating]:
 def open_options(
     label: Label, rows: Mapping[int, StepRating], others: Sequence[StepRating]
 ) -> tuple[int, list[StepRating]] | None:
-    """The step that next steps are proposed for, and those there are; None where none is asked for."""
+    """The step that next steps are proposed for, and those there are; None where none is asked for.
+
+    Before the options comes the model's critique of the step, where it wrote one.
+    """
     if label.way == Way.STEP_BY_STEP:
         path = followed(others)
         if path and ends_solution(path[-1].text):
@@ -166,8 +176,8 @@ def open_options(
         index = min((i for i, row in rows.items() if row.rating == Rating.BAD), default=None)
     if index is None:
         return None
-    here = [row for row in others if row.step_index == index and row.source == StepRating.Source.MODEL]
-    return index, sorted(here, key=lambda row: row.option or 0)
+    here = [row for row in others if row.step_index == index and row.source in _PROPOSED]
+    return index, sorted(here, key=lambda row: -1 if row.option is None else row.option)
 
 
 def look(
@@ -199,16 +209,15 @@ def look(
         return work
     step_index, here = opened
     rated += [(r.rated_at, len(texts) + k) for k, r in enumerate(here) if r.rating is not None and r.rated_at]
+    critiques = sum(row.source == StepRating.Source.CRITIQUE for row in here)  # none or one
+    shown = tuple(
+        Option(len(texts) + k, k + 1 - critiques, row.text, row.rating, bool(row.flagged), row.active_ms)
+        for k, row in enumerate(here)
+    )
     return replace(
         work,
         last_rated=max(rated)[1] if rated else None,
-        proposed=Proposed(
-            step_index,
-            tuple(
-                Option(len(texts) + k, k + 1, row.text, row.rating, bool(row.flagged), row.active_ms)
-                for k, row in enumerate(here)
-            ),
-        ),
+        proposed=Proposed(step_index, shown[critiques:], critique=shown[0] if critiques else None),
     )
 
 

@@ -86,9 +86,13 @@ class LabelQuerySet(models.QuerySet["Label"]):
         return self.filter(gold__isnull=False, is_initial_screening_question=True)
 
     def counting(self) -> LabelQuerySet:
-        """Of gold answers, those that still count: not the ones from before a manager's pardon or another attempt."""
+        """Of gold answers, those that still count.
+
+        Not the ones from before a manager's pardon or another attempt, nor those whose gold was withdrawn.
+        """
         since = F("annotator__gold_since")
-        return self.filter(Q(annotator__gold_since=None) | Q(submitted_at__gt=since))
+        judged = self.filter(agrees_with_gold__isnull=False)
+        return judged.filter(Q(annotator__gold_since=None) | Q(submitted_at__gt=since))
 
     def teaching(self) -> LabelQuerySet:
         """Leave out answers to gold and to a screening: they judge the person, and train nothing."""
@@ -168,7 +172,11 @@ class Label(models.Model):
     gold = models.ForeignKey(
         "annotate.Gold", null=True, blank=True, on_delete=models.PROTECT, related_name="answers"
     )
-    agrees_with_gold = models.BooleanField(null=True, blank=True, help_text="judged when submitted")
+    agrees_with_gold = models.BooleanField(
+        null=True,
+        blank=True,
+        help_text="judged when submitted, and again when the gold is corrected; null once it is withdrawn",
+    )
     adjudicates = models.BooleanField(
         default=False, help_text="a manager's decision between labels that disagree"
     )
@@ -230,18 +238,20 @@ class StepRating(models.Model):
     """The rating of one option of one step (PRM800K `label.steps[].completions[]`).
 
     Phase 2 serves one option a step: option 0. A `human` row is the annotator's own step (`human_completion`,
-    option null); a `blank` row is PRM800K's all-null step, seen where a labeller gave up.
+    option null); a `blank` row is PRM800K's all-null step, seen where a labeller gave up. A `critique` row is what the
+    model says is wrong with the first error, rated as an option is.
     """
 
     class Source(models.TextChoices):
         MODEL = "model", "model"
         HUMAN = "human", "human"
         BLANK = "blank", "blank"
+        CRITIQUE = "critique", "critique"
 
     label = models.ForeignKey(Label, on_delete=models.CASCADE, related_name="ratings")
     step_index = models.PositiveIntegerField()
     option = models.PositiveSmallIntegerField(null=True, blank=True)
-    source = models.CharField(max_length=5, choices=Source, default=Source.MODEL)
+    source = models.CharField(max_length=8, choices=Source, default=Source.MODEL)
     text = models.TextField(blank=True)
     rating = models.SmallIntegerField(null=True, blank=True)
     flagged = models.BooleanField(null=True, blank=True, help_text='the labeller pressed "Unsure"')

@@ -43,6 +43,10 @@ class Queue(models.Model):
     asks_further = models.BooleanField(
         default=False, help_text="after the first error: how far it got, a critique, alternative steps"
     )
+    critiques = models.BooleanField(
+        default=False,
+        help_text="where it asks further, the model writes a critique to rate in place of one's own",
+    )
     options = models.PositiveSmallIntegerField(
         default=4, help_text="next steps the model proposes at a time, in the ways that ask for them"
     )

@@ -248,7 +248,7 @@ def _show_changes(request: PersonRequest, work: Work, index: int | None) -> Http
     context = {"work": work, "rows": _rows(work, work.changed), "oob": True, **sheet(request.user)}
     context["how_far"] = HOW_FAR
     if work.proposed is not None:
-        context["options"] = [one for one in work.proposed.options if one.index in work.changed_options]
+        context["options"] = [one for one in work.proposed.rated if one.index in work.changed_options]
     response = render(request, "label/label.html#changes", context)
     response["HX-Reswap"] = "none"
     return response

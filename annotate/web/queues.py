@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -19,6 +20,7 @@ from annotate.loop import queues as verbs
 from annotate.loop.reassign import reassign
 from annotate.loop.snapshot import label_lines
 from annotate.models import ANNOTATOR, ARMS, Label, Person, Problem, Queue, QueueItem
+from prm_backend.generators import OPENAI_PREFIX
 
 from .access import PersonRequest, manager_required
 from .acts import act
@@ -46,21 +48,31 @@ class QueueForm(forms.ModelForm):
     )
     blind_share = _share(0.2, label=gettext_lazy("Share of labels without a hint"))
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is None:  # a model on a server has something to say
+            self.initial["critiques"] = settings.MODEL.startswith(OPENAI_PREFIX)
+
     class Meta:
         model = Queue
         fields = (
-            "name", "way", "asks_further", "options", "overlap", "overlap_share", "hints", "blind_share", "asks_judge"
+            "name", "way", "asks_further", "critiques", "options", "overlap", "overlap_share",
+            "hints", "blind_share", "asks_judge",
         )  # fmt: skip
         labels = {
             "name": gettext_lazy("Name"),
             "way": gettext_lazy("Rating goes"),
             "asks_further": gettext_lazy("Ask further at the first error"),
+            "critiques": gettext_lazy("Let the model say what is wrong, to be rated"),
             "hints": gettext_lazy("Show hints"),
             "asks_judge": gettext_lazy("Ask the judge model"),
         }
         help_texts = {
             "asks_further": gettext_lazy(
                 "How far the solution got, what is wrong, and other next steps to rate."
+            ),
+            "critiques": gettext_lazy(
+                "Where it asks further; people may still write it. The small default model does it badly."
             ),
             "hints": gettext_lazy(
                 "The PRM's guess of the first error. It sways people, so a share is kept blind."

@@ -54,6 +54,7 @@ def label(request: PersonRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(request.user.labels.submitted(), pk=pk)
     served, others = split(found, found.ratings.all())
     options = [row for row in others if row.source == StepRating.Source.MODEL]
+    critique = next((row for row in others if row.source == StepRating.Source.CRITIQUE), None)
     path = {row.step_index: row for row in followed(others)} or served
     texts = found.question.get("pre_generated_steps") or [row.text for row in path.values()]
     rows = [
@@ -66,7 +67,8 @@ def label(request: PersonRequest, pk: int) -> HttpResponse:
         for index, text in enumerate(texts)
     ]
     far = None if found.progress is None else HOW_FAR[found.progress]
-    return render(request, "work/label.html", {"label": found, "rows": rows, "far": far})
+    context = {"label": found, "rows": rows, "far": far, "critique": critique}
+    return render(request, "work/label.html", context)
 
 
 def _figures(labels: LabelQuerySet) -> dict[str, Any]:

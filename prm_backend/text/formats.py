@@ -115,6 +115,8 @@ def _type(kind: str) -> pa.DataType:
                 ("progress", pa.int32()),
                 ("critique", pa.string()),
                 ("after_error", pa.list_(_type("completion"))),
+                ("model_critique", _type("completion")),
+                ("adjudicates", pa.bool_()),
             ]
         )
     if kind == "completion":

@@ -31,6 +31,13 @@ document.addEventListener("keydown", (event) => {
   if (event.target.matches?.("#own-text, #critique") && event.key === "Enter" && event.ctrlKey) press("#submit button");
 });
 
+// A critique is written where none is rated.
+function critic() {
+  const own = document.getElementById("critique");
+  if (own) own.required = !document.querySelector("#critic-word [aria-checked=true]");
+}
+document.addEventListener("click", critic, true); // before the browser looks whether the form is complete
+
 // What is said further is saved while it is typed, and sent with the submit in any case.
 let told = 0;
 

@@ -21,6 +21,7 @@ from tests.factories import (
     QueueFactory,
     QueueItemFactory,
 )
+from tests.loop.proposing import work_off
 from tests.loop.records import export_again, exported
 from tests.tiny import parrot_dir
 from tests.waiting import eventually
@@ -136,6 +137,37 @@ def test_at_the_first_error_it_is_asked_further(
         (1, 0, -1, None),
         (1, 1, 1, True),
     ]
+    before = exported()
+    assert export_again() == before
+
+
+@pytest.mark.usefixtures("broker")
+def test_what_the_model_says_is_wrong_is_rated_by_key_or_written_over(page: Page, live_server: Any) -> None:
+    queue = QueueFactory.create(asks_further=True, critiques=True, options=2)
+    QueueItemFactory.create(queue=queue, solution=solution())
+    page.goto(f"{live_server.url}/label/")
+    page.keyboard.press("3")
+    page.keyboard.press("1")
+    page.get_by_label("What is wrong with it?").fill("My own")
+    work_off()
+    page.locator("#option-1").wait_for()
+    page.locator("#critic-word .text").click()
+    assert page.get_by_label("What is wrong with it?").input_value() == "My own"
+    page.get_by_label("What is wrong with it?").fill("")
+    page.locator("#critic-word .text").click()
+    page.keyboard.press("2")
+    page.locator("#critic-word [aria-checked=true]").wait_for()
+    page.locator("#option-1.now").wait_for()
+    check(page, "critique")
+    for _ in range(page.locator("#proposed ol.options > li").count()):
+        page.keyboard.press("3")
+    page.locator("#standing[data-finish=found_error]").wait_for()
+    page.get_by_label("most of the way").check()
+    page.get_by_role("button", name="Submit").click()
+    eventually(Label.objects.submitted().exists, "submitted")
+    label = Label.objects.get()
+    assert (label.progress, label.critique) == (2, "")
+    assert label.ratings.get(source=StepRating.Source.CRITIQUE).rating == 0
     before = exported()
     assert export_again() == before
 

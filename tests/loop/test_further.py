@@ -12,8 +12,9 @@ from annotate.errors import InvalidFinish
 from annotate.loop.further import tell
 from annotate.loop.grow import look_again, propose_again
 from annotate.loop.label import claim, flag, rate, submit, undo
+from annotate.loop.second_thoughts import take_back
 from annotate.loop.work import Work
-from annotate.models import Job, JobStatus, Label, Person, Worker
+from annotate.models import Job, JobStatus, Label, Person, Queue, Worker
 from tests.factories import QueueFactory
 from tests.fakes import ScriptedGenerator
 from tests.loop.labelling import STEPS, begin, rate_all
@@ -179,7 +180,7 @@ def test_a_failed_proposal_is_told_and_asked_for_again_by_hand(ada: Person) -> N
     work = look_again(person=ada, item=work.item)
     assert work.proposed is not None
     assert work.proposed.waiting is not None
-    assert (work.proposed.waiting.state, work.proposed.waiting.message) == ("failed", "out of memory")
+    assert (work.proposed.waiting.state, work.proposed.waiting.message) == ("failed", "")
     assert Job.objects.count() == 1
     propose_again(person=ada, item=work.item)
     assert work_off() == 4
@@ -206,3 +207,86 @@ def test_a_queue_that_asks_no_further_proposes_nothing(ada: Person) -> None:
     work = rate_all(ada, begin(ada), 1, -1)
     assert (work.proposed, work.finish) == (None, "found_error")
     assert not Job.objects.exists()
+
+
+def with_critiques() -> None:
+    Queue.objects.update(critiques=True)
+
+
+def criticised(ada: Person) -> Work:
+    """As `at_the_error`, with a critique before the options."""
+    with_critiques()
+    return at_the_error(ada)
+
+
+def test_a_queue_may_have_the_model_say_what_is_wrong_to_be_rated_like_an_option(ada: Person) -> None:
+    work = criticised(ada)
+    assert work.proposed is not None
+    assert work.proposed.critique is not None
+    assert (work.proposed.critique.index, work.next_open) == (4, 4)
+    assert [option.index for option in work.proposed.options] == [5, 6, 7, 8]
+    assert [option.letter for option in work.proposed.options] == ["A", "B", "C", "D"]
+    work = rate(person=ada, item=work.item, step_index=4, rating=-1)
+    assert (work.next_open, work.last_rated, work.changed_options) == (5, 4, (4,))
+    work = undo(person=ada, item=work.item, step_index=4)
+    assert work.proposed is not None
+    assert work.proposed.critique is not None
+    assert work.proposed.critique.rating is None
+
+
+def test_a_rated_critique_needs_no_other_and_a_written_one_needs_no_rating(ada: Person) -> None:
+    work = rate_options(ada, criticised(ada), 0, 1, 0, -1, 1)
+    label = submit(person=ada, item=work.item, progress=2)
+    assert (label.critique, label.ratings.get(source="critique").rating) == ("", 0)
+    take_back(person=ada, label=label.pk)
+    rate(person=ada, item=work.item, step_index=4, rating=None)
+    with pytest.raises(InvalidFinish, match="rate what the model says"):
+        submit(person=ada, item=work.item)
+    label = submit(person=ada, item=work.item, critique="Five is wrong.")
+    assert (label.critique, label.ratings.get(source="critique").rating) == ("Five is wrong.", None)
+
+
+def test_a_rated_critique_is_exported_beside_prm800ks_keys_and_imports_again_equal(ada: Person) -> None:
+    work = rate_options(ada, criticised(ada), -1, 1, 0, -1, 1)
+    flag(person=ada, item=work.item, step_index=4, unsure=True)
+    submit(person=ada, item=work.item, progress=2, critique="Five is wrong.")
+    [row] = rows_fit_the_schema()
+    said = row["plumbline"]["model_critique"]
+    assert (said["rating"], said["flagged"]) == (-1, True)
+    assert said["text"] == scripted().script("", 0).split("\n\n")[0]
+    assert len(row["label"]["steps"][-1]["completions"]) == 5
+    before = exported()
+    assert export_again() == before
+
+
+def test_a_critique_is_of_its_step_and_goes_when_that_is_no_error_after_all(ada: Person) -> None:
+    work = criticised(ada)
+    rate(person=ada, item=work.item, step_index=1, rating=1)
+    work = rate(person=ada, item=work.item, step_index=2, rating=-1)
+    work_off()
+    work = look_again(person=ada, item=work.item)
+    assert work.proposed is not None
+    assert work.proposed.critique is not None
+    work = rate_options(ada, work, 0, *(1 for _ in work.proposed.options))
+    label = submit(person=ada, item=work.item, progress=2)
+    assert list(label.ratings.filter(source="critique").values_list("step_index", flat=True)) == [2]
+
+
+class Tongueless(ScriptedGenerator):
+    """Proposes steps and cannot say a word."""
+
+    def sample(self, *args: Any, **kwargs: Any) -> Any:
+        raise ConnectionError("the server is gone")
+
+
+def test_a_model_that_has_nothing_to_say_leaves_the_critique_to_the_person(ada: Person) -> None:
+    with_critiques()
+    work = rate_all(ada, begin(ada), 1, -1)
+    assert work_off(Tongueless(scripted().script)) == 4
+    work = look_again(person=ada, item=work.item)
+    assert work.proposed is not None
+    assert work.proposed.critique is None
+    work = rate_options(ada, work, 1, 0, -1, 1)
+    with pytest.raises(InvalidFinish, match="what is wrong"):
+        submit(person=ada, item=work.item, progress=2)
+    assert submit(person=ada, item=work.item, progress=2, critique="Wrong.").critique == "Wrong."
