@@ -94,6 +94,7 @@ urlpatterns = [
     path("quality/policy/", quality.policy, name="quality_policy"),
     path("quality/gold/", gold.gold, name="gold"),
     path("quality/gold/of-label/<int:pk>/", gold.make, name="gold_make"),
+    path("quality/gold/<int:pk>/", gold.correct, name="gold_correct"),
     path("quality/gold/<int:pk>/retire/", gold.retire, name="gold_retire"),
     path("quality/gold/<int:pk>/use/", gold.use, name="gold_use"),
     path("quality/disputes/", disputes.disputes, name="disputes"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -64,22 +65,15 @@ def make_gold(
 
     Raises PlumblineError for a label without a served solution, a step it does not have, or one that is gold already.
     """
-    steps = label.question.get("pre_generated_steps")
-    if label.solution_id is None or not steps:
+    if label.solution_id is None or not label.question.get("pre_generated_steps"):
         raise PlumblineError(_("Gold needs a whole solution that was served: this label has none."))
-    wrong = [index for index in accepted if not NO_ERROR <= index < len(steps)]
-    if wrong or not accepted:
-        raise PlumblineError(
-            _("There is no step %(step)s.") % {"step": wrong[0] + 1}
-            if wrong
-            else _("Say which steps may be called the first error.")
-        )
+    agreed_on = _steps_of(label.question, accepted)
     try:
         with transaction.atomic():
             return Gold.objects.create(
                 solution_id=label.solution_id,
                 question=label.question,
-                accepted=sorted(set(accepted)),
+                accepted=agreed_on,
                 explanation=storable(explanation).strip(),
                 screens=screens,
                 source=label,
@@ -95,6 +89,67 @@ def retire_gold(*, gold: Gold) -> None:
     Gold.objects.in_use().filter(pk=gold.pk).update(retired_at=timezone.now())
 
 
+@dataclass(frozen=True)
+class Rejudged:
+    """What followed when a gold was corrected or withdrawn.
+
+    `answers` are now judged otherwise; `resumed` were paused and may label again; `refused` were asked it in a
+    screening, are judged otherwise now and not admitted: what to do about them is for a manager to say.
+    """
+
+    answers: int
+    resumed: tuple[Person, ...] = ()
+    refused: tuple[Person, ...] = ()
+
+
+def correct_gold(*, gold: Gold, accepted: Collection[int]) -> Rejudged:
+    """Agree on other steps, as in `make_gold`: answers given are judged anew, and the pauses that rest on them."""
+    gold.accepted = _steps_of(gold.question, accepted)
+    # Before the answers are locked: one that is submitted meanwhile is judged by the old steps and found here, or by
+    # the new ones.
+    gold.save(update_fields=("accepted",))
+    return _judge_again(gold, lambda label: _agrees(label.finish_reason, label.first_error, gold))
+
+
+def withdraw_gold(*, gold: Gold) -> Rejudged:
+    """Retire a gold that should have been none: answers given count no more, and the pauses are judged anew."""
+    retire_gold(gold=gold)
+    return _judge_again(gold, lambda label: None)
+
+
+@transaction.atomic
+def _judge_again(gold: Gold, judgement: Callable[[Label], bool | None]) -> Rejudged:
+    answers = Label.objects.filter(gold=gold).select_for_update().order_by("pk")
+    given = Label.objects.filter(pk__in=[label.pk for label in answers]).submitted().with_first_error()
+    changed = []
+    for label in given.select_related("annotator"):
+        before, label.agrees_with_gold = label.agrees_with_gold, judgement(label)
+        if label.agrees_with_gold != before:
+            changed.append(label)
+    Label.objects.bulk_update(changed, ("agrees_with_gold",))
+    screened = [label.annotator for label in changed if label.is_initial_screening_question]
+    policy = QualityPolicy.current()
+    return Rejudged(
+        answers=len(changed),
+        resumed=tuple(_resume({label.annotator_id for label in changed})),
+        refused=tuple(person for person in screened if policy.screens(person) and person.screenings),
+    )
+
+
+def _resume(people: Collection[int]) -> list[Person]:
+    """End the pauses that the answers, as they are judged now, do not bear out."""
+    resumed = []
+    paused = Person.objects.select_for_update().filter(pk__in=people, suspended_at__isnull=False)
+    for person in paused.order_by("username"):
+        policy = QualityPolicy.objects.with_answers(person, screening=False).get()
+        person.suspension = _why_paused(policy)
+        if not person.suspension:
+            person.suspended_at = None
+            resumed.append(person)
+        person.save(update_fields=("suspended_at", "suspension"))
+    return resumed
+
+
 def use_gold(*, gold: Gold) -> None:
     """Serve a retired gold again."""
     Gold.objects.filter(pk=gold.pk).update(retired_at=None)
@@ -104,7 +159,7 @@ def judge(label: Label, work: Work, reason: FinishReason) -> None:
     """Write on a label being submitted whether the gold it answers accepts it; who gives up has not found the error."""
     if label.gold is not None:
         first_error = NO_ERROR if work.first_error is None else work.first_error
-        label.agrees_with_gold = reason in TOLD and first_error in label.gold.accepted
+        label.agrees_with_gold = _agrees(reason, first_error, label.gold)
 
 
 def watch(person: Person, label: Label) -> None:
@@ -118,14 +173,8 @@ def watch(person: Person, label: Label) -> None:
     if label.is_initial_screening_question:
         end_attempt(person, policy, policy.answers)
         return
-    latest = policy.answers[: policy.agreement_window]
-    agreement = Agreement.of(latest)
-    if agreement.is_below(policy.agreement_bar):
-        person.suspended_at = timezone.now()
-        person.suspension = (
-            f"agreed with {agreement.agreed} of the latest {agreement.answers} gold answers; "
-            f"the bar is {policy.agreement_bar:.0%}"
-        )
+    if why := _why_paused(policy):
+        person.suspended_at, person.suspension = timezone.now(), why
         person.save(update_fields=("suspended_at", "suspension"))
 
 
@@ -133,3 +182,30 @@ def watch(person: Person, label: Label) -> None:
 def lift_pause(*, person: Person, by: Person) -> None:
     """Let a paused person label again; the answers that led there count no more."""
     Person.objects.filter(pk=person.pk).update(suspended_at=None, suspension="", gold_since=timezone.now())
+
+
+def _steps_of(question: dict[str, Any], accepted: Collection[int]) -> list[int]:
+    """The steps agreed on, in order; PlumblineError where there is none, or one that was not served."""
+    wrong = [index for index in accepted if not NO_ERROR <= index < len(question["pre_generated_steps"])]
+    if wrong or not accepted:
+        raise PlumblineError(
+            _("There is no step %(step)s.") % {"step": wrong[0] + 1}
+            if wrong
+            else _("Say which steps may be called the first error.")
+        )
+    return sorted(set(accepted))
+
+
+def _agrees(reason: str, first_error: int, gold: Gold) -> bool:
+    return reason in TOLD and first_error in gold.accepted
+
+
+def _why_paused(policy: QualityPolicy) -> str:
+    """Why the latest answers pause their person; "" where they do not. `policy` is one `with_answers`."""
+    agreement = Agreement.of(policy.answers[: policy.agreement_window])
+    if not agreement.is_below(policy.agreement_bar):
+        return ""
+    return (
+        f"agreed with {agreement.agreed} of the latest {agreement.answers} gold answers; "
+        f"the bar is {policy.agreement_bar:.0%}"
+    )

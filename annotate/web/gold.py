@@ -9,11 +9,12 @@ from django.db.models import Count, Exists, OuterRef, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.errors import PlumblineError
 from annotate.loop import gold as verbs
-from annotate.models import Gold, Label
+from annotate.models import Gold, Label, StepRating
 
 from .access import PersonRequest, manager_required
 from .acts import act
@@ -54,7 +55,7 @@ def make(request: PersonRequest, pk: int) -> HttpResponse:
     )
     accepted, refused = [label.first_error], ""
     if request.method == "POST":
-        accepted = [int(value) for value in request.POST.getlist("accepted") if value.lstrip("-").isdecimal()]
+        accepted = _accepted(request)
         try:
             made = verbs.make_gold(
                 label=label,
@@ -69,6 +70,40 @@ def make(request: PersonRequest, pk: int) -> HttpResponse:
             return act(request, lambda: _("Gold %(n)s is made.") % {"n": made.pk}, back_to="gold")
     context = {"label": label, "rows": rated_steps(label), "accepted": accepted, "refused": refused}
     return render(request, "quality/make_gold.html", context, status=400 if refused else 200)
+
+
+@manager_required
+@require_http_methods(["GET", "POST"])
+def correct(request: PersonRequest, pk: int) -> HttpResponse:
+    """Which steps a gold accepts, changed; or the gold withdrawn (`withdraw`). Answers given are judged anew."""
+    found = get_object_or_404(Gold.objects.select_related("source__annotator"), pk=pk)
+    accepted, refused = found.accepted, ""
+    if request.method == "POST":
+        accepted = _accepted(request)
+        try:
+            if "withdraw" in request.POST:
+                then = verbs.withdraw_gold(gold=found)
+            else:
+                then = verbs.correct_gold(gold=found, accepted=accepted)
+        except PlumblineError as error:
+            refused = str(error)
+        else:
+            return act(request, lambda: _what_followed(found, then), back_to="gold")
+    given = rated_steps(found.source) if found.source else steps_of(found.question, {})
+    context = {"gold": found, "rows": given, "accepted": accepted, "refused": refused}
+    return render(request, "quality/correct_gold.html", context, status=400 if refused else 200)
+
+
+def _what_followed(gold: Gold, then: verbs.Rejudged) -> str:
+    said = ngettext(
+        "Gold %(n)s: %(answers)s answer judged anew.", "Gold %(n)s: %(answers)s answers judged anew.", then.answers
+    ) % {"n": gold.pk, "answers": then.answers}
+    if then.resumed:
+        said += " " + _("Paused no more: %(names)s.") % {"names": ", ".join(map(str, then.resumed))}
+    if then.refused:
+        names = ", ".join(map(str, then.refused))
+        said += " " + _("Screened with it and not admitted: %(names)s.") % {"names": names}
+    return said
 
 
 @manager_required
@@ -97,8 +132,15 @@ def use(request: PersonRequest, pk: int) -> HttpResponse:
 
 def rated_steps(label: Label) -> list[dict[str, Any]]:
     """The steps a label was served, each with its `rating` row if it has one."""
-    given = {row.step_index: row for row in label.ratings.all() if row.option == 0}
+    return steps_of(label.question, {row.step_index: row for row in label.ratings.all() if row.option == 0})
+
+
+def steps_of(question: dict[str, Any], given: dict[int, StepRating]) -> list[dict[str, Any]]:
     return [
         {"index": index, "number": index + 1, "rating": given.get(index), **parts(text)}
-        for index, text in enumerate(label.question.get("pre_generated_steps") or [])
+        for index, text in enumerate(question.get("pre_generated_steps") or [])
     ]
+
+
+def _accepted(request: PersonRequest) -> list[int]:
+    return [int(value) for value in request.POST.getlist("accepted") if value.lstrip("-").isdecimal()]

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Count, Exists, OuterRef
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.functional import Promise
@@ -17,7 +18,7 @@ from annotate.loop import gold as gold_verbs
 from annotate.loop import screening as screening_verbs
 from annotate.loop.hints import Side, effects
 from annotate.loop.standing import standings
-from annotate.models import Concern, Gold, Label, Person, QualityPolicy, Queue
+from annotate.models import Concern, Gold, Label, Person, QualityPolicy, Queue, QueueItem, StepScore
 from prm_backend.evaluation.intervals import wilson
 
 from .access import PersonRequest, manager_required
@@ -110,7 +111,7 @@ def hints(request: PersonRequest) -> HttpResponse:
         "blind": found and found[1],
         "rows": rows,
         "chart": interval_chart(title=_("Labels with a hint and blind ones"), spans=spans, x_range=(0, 1)),
-        "queues": Queue.objects.filter(hints=True).order_by("name"),
+        "queues": _with_hints(),
     }
     return render(request, "quality/hints.html", context)
 
@@ -165,6 +166,17 @@ def screen_again(request: PersonRequest, pk: int) -> HttpResponse:
         return _("%(name)s may take the screening again.") % {"name": person}
 
     return act(request, do, back_to="quality")
+
+
+def _with_hints() -> list[Queue]:
+    """The queues that show hints, each with `unguessed`: open solutions that no PRM has scored, so without a hint."""
+    queues = list(Queue.objects.filter(hints=True).order_by("name"))
+    open_items = QueueItem.objects.open().chosen().filter(queue__in=queues, solution__isnull=False)
+    counts = open_items.filter(~Exists(StepScore.objects.filter(step__solution=OuterRef("solution"))))
+    unguessed = dict(counts.order_by().values_list("queue").annotate(n=Count("solution", distinct=True)))
+    for queue in queues:
+        queue.unguessed = unguessed.get(queue.pk, 0)  # type: ignore[attr-defined]
+    return queues
 
 
 def _shares(found: tuple[Side, Side] | None) -> list[tuple[str | Promise, dict[str, Any], dict[str, Any]]]:

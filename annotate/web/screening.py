@@ -20,7 +20,11 @@ def screening(request: PersonRequest) -> HttpResponse:
     answers = []
     if person.gold_since is not None:
         # While an attempt goes on, its answers come after `gold_since`.
-        over = person.labels.screening_answers().submitted().filter(submitted_at__lte=person.gold_since)
+        over = (
+            person.labels.screening_answers()
+            .submitted()
+            .filter(submitted_at__lte=person.gold_since, agrees_with_gold__isnull=False)
+        )
         latest = over.select_related("gold").prefetch_related("ratings").order_by("-submitted_at")
         answers = list(latest[: policy.screening_items])
     missed = [

@@ -8,13 +8,23 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotate.errors import PlumblineError
-from annotate.loop.gold import Agreement, lift_pause, make_gold, retire_gold, use_gold
+from annotate.loop.gold import (
+    Agreement,
+    correct_gold,
+    lift_pause,
+    make_gold,
+    retire_gold,
+    use_gold,
+    withdraw_gold,
+)
 from annotate.loop.label import claim, rate, release, submit
 from annotate.loop.overlap import spread
 from annotate.loop.retrain import training_data
 from annotate.loop.snapshot import snapshot
+from annotate.loop.standing import agreement_before
 from annotate.loop.work import Work
 from annotate.models import Gold, Label, Person, QualityPolicy, Queue, QueueItem
 from tests.factories import AnnotatorFactory, GoldFactory, ManagerFactory, PRMVersionFactory, SnapshotFactory
@@ -336,3 +346,58 @@ def test_gold_is_kept_apart_from_the_screening(ada: Person) -> None:
     GoldFactory.create(screens=True)
     assert Gold.objects.mixed_in().count() == 0
     assert Gold.objects.screening().count() == 1
+
+
+# Corrected and withdrawn
+
+
+def test_a_corrected_gold_judges_its_answers_anew_and_ends_the_pauses_that_rested_on_them(
+    ada: Person, ben: Person
+) -> None:
+    golds = paused_by_three_misses(ada)
+    for _ in range(3):
+        labelled(ben, 1, 1, 1, 1)
+    with pytest.raises(PlumblineError, match="no step 5"):
+        correct_gold(gold=golds[0], accepted=[4])
+    then = correct_gold(gold=golds[0], accepted=[0])
+    assert (then.answers, then.resumed, then.refused) == (2, (ada,), ())
+    assert agreements(ada, golds[0]) == [True]
+    assert agreements(ben, golds[0]) == [False]
+    ada.refresh_from_db()
+    assert (ada.suspended_at, ada.suspension) == (None, "")
+    assert claim(person=ada) is not None
+    assert correct_gold(gold=golds[0], accepted=[0]).answers == 0
+
+
+def test_a_pause_that_still_holds_stays_with_its_figures_renewed(ada: Person) -> None:
+    golds = paused_by_three_misses(ada)
+    ask(agreement_bar=0.9)
+    assert correct_gold(gold=golds[0], accepted=[0]).resumed == ()
+    ada.refresh_from_db()
+    assert ada.suspended_at
+    assert "1 of the latest 3" in ada.suspension
+
+
+def test_answers_to_a_withdrawn_gold_count_no_more_nor_is_it_served(ada: Person, ben: Person) -> None:
+    golds = paused_by_three_misses(ada)
+    then = withdraw_gold(gold=golds[0])
+    assert (then.answers, then.resumed) == (1, (ada,))
+    assert agreements(ada, golds[0]) == [None]
+    assert agreement_before(ada, timezone.now()) == Agreement(0, 2)
+    assert [labelled(ben, 1, -1).gold for _ in range(3)].count(golds[0]) == 0
+
+
+def paused_by_three_misses(person: Person) -> list[Gold]:
+    ask()
+    golds = GoldFactory.create_batch(3, accepted=[-1])
+    for _ in range(8):
+        make_item()
+    for _ in range(3):
+        labelled(person, -1)
+    person.refresh_from_db()
+    assert person.suspended_at
+    return golds
+
+
+def agreements(person: Person, gold: Gold) -> list[bool | None]:
+    return list(person.labels.filter(gold=gold).values_list("agrees_with_gold", flat=True))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from annotate.errors import PlumblineError
+from annotate.loop.gold import withdraw_gold
 from annotate.loop.label import claim, submit
 from annotate.loop.retrain import training_data
 from annotate.loop.screening import admit, screen_again, screening_of
@@ -147,3 +148,20 @@ def test_nobody_is_screened_where_no_policy_asks_for_it(ada: Person) -> None:
     assert screening_of(ada) is None
     make_item()
     assert claim(person=ada)
+
+
+def test_a_withdrawn_question_is_no_miss_and_its_person_is_named_to_the_manager(ada: Person) -> None:
+    golds = GoldFactory.create_batch(9, screens=True)
+    for _ in range(4):
+        answer(ada, WRONG)
+    ada.refresh_from_db()
+    [wrong] = [gold for gold in golds if gold == ada.labels.order_by("pk")[0].gold]
+    then = withdraw_gold(gold=wrong)
+    assert (then.answers, then.resumed, then.refused) == (1, (), (ada,))
+    answer(ada, RIGHT)
+    midway = ada.labels.order_by("-pk")[0].gold
+    assert midway is not None
+    withdraw_gold(gold=midway)
+    standing = screening_of(ada)
+    assert standing is not None
+    assert standing.answered == 0

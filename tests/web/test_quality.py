@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.loop import label as verbs
-from annotate.models import Gold, Job, Label, Person, QualityPolicy, QueueItem, StepScore
-from tests.factories import AnnotatorFactory, GoldFactory, QueueFactory, QueueItemFactory
+from annotate.models import Gold, Job, Label, Person, QualityPolicy, QueueItem, Step, StepScore
+from tests.factories import AnnotatorFactory, GoldFactory, PRMVersionFactory, QueueFactory, QueueItemFactory
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -270,3 +270,38 @@ def test_a_hint_is_shown_on_the_page_and_its_effect_to_managers(
     html = as_manager.get("/quality/hints/").content.decode()
     assert "100 %" in html
     assert "<svg" in html
+
+
+def test_a_gold_is_corrected_or_withdrawn_and_the_manager_told_what_followed(
+    as_manager: Client, annotator: Person
+) -> None:
+    policy(gold_every=1)
+    golds = GoldFactory.create_batch(3, accepted=[-1], solution__steps=STEPS)
+    QueueItemFactory.create_batch(4)
+    for _ in range(3):
+        labelled(annotator, -1)
+    at = reverse("gold_correct", args=[golds[0].pk])
+    assert 'value="-1" checked' in as_manager.get(at).content.decode()
+    refused = as_manager.post(at, {"accepted": ["7"]})
+    assert refused.status_code == 400
+    assert "There is no step 8" in refused.content.decode()
+    said = as_manager.post(at, {"accepted": ["0", "1"]}, follow=True).content.decode()
+    assert "1 answer judged anew. Paused no more: " in said
+    Person.objects.filter(pk=annotator.pk).update(suspended_at=timezone.now(), suspension="x")
+    assert "would not pause them" in as_manager.get("/quality/").content.decode()
+    as_manager.post(at, {"withdraw": "1"})
+    golds[0].refresh_from_db()
+    assert golds[0].retired_at is not None
+
+
+def test_a_queue_with_hints_says_what_has_none(as_manager: Client) -> None:
+    queue = QueueFactory.create(hints=True, name="hinting")
+    QueueItemFactory.create_batch(2, queue=queue, solution__steps=STEPS)
+    assert (
+        "2 open solutions of hinting were scored by no model yet"
+        in as_manager.get("/quality/hints/").content.decode()
+    )
+    prm = PRMVersionFactory.create()
+    for step in Step.objects.all():
+        StepScore.objects.create(step=step, prm=prm, p_bad=0, p_okay=0, p_great=1)
+    assert "scored by no model" not in as_manager.get("/quality/hints/").content.decode()
