@@ -12,6 +12,8 @@ from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from kombu import Queue
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from annotate import env
 from annotate.services import places, secret
@@ -106,6 +108,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "annotate.web.language.LanguageMiddleware",
+    "annotate.web.large.refuse_large_bodies",
     # Closed by default: a public page says so with @login_not_required.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -191,11 +194,7 @@ REST_FRAMEWORK = {
     "DEFAULT_FILTER_BACKENDS": ["annotate.api.listing.NamedFilters"],
     "DEFAULT_PAGINATION_CLASS": "annotate.api.listing.NewestFirst",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    # Counted by each web process for itself: a brake for a script that runs wild, not a quota.
-    "DEFAULT_THROTTLE_CLASSES": [
-        "rest_framework.throttling.UserRateThrottle",
-        "rest_framework.throttling.ScopedRateThrottle",
-    ],
+    "DEFAULT_THROTTLE_CLASSES": ["annotate.api.throttles.PersonRate", "annotate.api.throttles.ScopedRate"],
     "DEFAULT_THROTTLE_RATES": {"user": "6000/min", "files": "30/min"},
     "EXCEPTION_HANDLER": "annotate.api.errors.handle",
     "UNICODE_JSON": False,  # escapes: a refusal may quote half a surrogate pair, which UTF-8 cannot say
@@ -215,6 +214,8 @@ SPECTACULAR_SETTINGS = {
         "annotate.api.docs.with_errors",
     ],
     "ENUM_NAME_OVERRIDES": {
+        "AnswerKind": "annotate.api.problems.KINDS",
+        "ConcernKind": "annotate.models.Concern.Kind",
         "JobStatus": "annotate.models.JobStatus",
         "PRMStatus": "annotate.models.PRMStatus",
         "FinishReason": "annotate.api.queue.FINISH_REASONS",
@@ -238,6 +239,18 @@ _queue_arguments = {"x-consumer-timeout": _six_hours * 1000} if _amqp else None
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {} if _amqp else {"visibility_timeout": _six_hours, "socket_timeout": 30, "socket_connect_timeout": 5}
 )
+# The API's counts stand beside the messages, so that all web processes count the same; with RabbitMQ each has its own.
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "throttle": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "throttle"},
+}
+if CELERY_BROKER_URL.startswith(("redis://", "rediss://", "redis+socket://")):
+    CACHES["throttle"] = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": CELERY_BROKER_URL.replace("redis+socket://", "unix://"),
+        "KEY_PREFIX": "plumbline",
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1, "retry": Retry(NoBackoff(), 0)},
+    }
 # A worker that trains in its only thread sends no heartbeats to RabbitMQ, and is alive all the same.
 CELERY_BROKER_HEARTBEAT = 0
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

@@ -23,6 +23,8 @@ from prm_backend.text.gold import AnswerKind
 from prm_backend.text.problems import ProblemRow, answer_rule
 from prm_backend.text.steps import text_hash
 
+KINDS = [(kind.value, kind.value) for kind in AnswerKind]
+
 
 class ProblemSerializer(serializers.ModelSerializer[Problem]):
     class Meta:
@@ -49,7 +51,7 @@ class ProblemSerializer(serializers.ModelSerializer[Problem]):
 class NewProblem(Body):
     problem = serializers.CharField(max_length=100_000)
     answer = serializers.CharField(max_length=2000, allow_null=True, default=None)
-    kind = serializers.ChoiceField(choices=[kind.value for kind in AnswerKind], required=False)
+    kind = serializers.ChoiceField(KINDS, required=False)
     tolerance = serializers.CharField(
         max_length=50, default="", allow_blank=True, help_text="Of a number: 0.01, or 1 % of the answer."
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+from django.core.cache import caches
+from django.core.cache.backends.redis import RedisCache
 from django.core.management import CommandError, call_command
 from django.test import Client
 from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
+from annotate.api.throttles import PersonRate
 from annotate.loop.people import deactivate
 from annotate.models import Job, Person, Round
 from tests.api.conftest import api
@@ -25,7 +29,23 @@ FOR_MANAGERS = [
     ("get", "rounds/"),
     ("post", "rounds/"),
     ("get", "rounds/1/"),
+    ("get", "labels/"),
     ("get", "labels/export/"),
+    ("get", "gold/"),
+    ("post", "gold/"),
+    ("get", "gold/1/"),
+    ("post", "gold/1/correct/"),
+    ("post", "gold/1/withdraw/"),
+    ("post", "gold/1/retire/"),
+    ("post", "gold/1/use/"),
+    ("get", "disputes/"),
+    ("get", "disputes/1/"),
+    ("post", "disputes/1/decide/"),
+    ("get", "concerns/"),
+    ("get", "concerns/1/"),
+    ("post", "concerns/1/fix-answer/"),
+    ("post", "concerns/1/retire-problem/"),
+    ("post", "concerns/1/reply/"),
     ("get", "versions/"),
     ("get", "versions/1/"),
     ("post", "versions/1/promote/"),
@@ -38,7 +58,7 @@ FOR_MANAGERS = [
     ("post", "jobs/1/retry/"),
     ("get", "progress/"),
 ]
-FOR_ANNOTATORS = [("post", "queue/next/")] + [
+FOR_ANNOTATORS = [("post", "queue/next/"), ("get", "keys/"), ("put", "keys/")] + [
     ("post", f"queue/1/{verb}/")
     for verb in [
         "rate",
@@ -231,15 +251,48 @@ def test_ids_beyond_any_row_are_simply_not_found(manager: APIClient, ada: APICli
         assert ada.post(f"/api/queue/{number}/heartbeat/").status_code == 404
 
 
+@pytest.mark.usefixtures("broker")
 def test_a_script_that_runs_wild_is_slowed_down(manager: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rest_framework.throttling import UserRateThrottle
-
-    monkeypatch.setattr(UserRateThrottle, "THROTTLE_RATES", {"user": "2/min"})
+    monkeypatch.setattr(PersonRate, "THROTTLE_RATES", {"user": "2/min"})
+    monkeypatch.setattr(PersonRate, "timer", lambda self: 1_000_000_000.0)
+    caches["throttle"].clear()
     statuses = [manager.get("/api/jobs/").status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
     response = manager.get("/api/jobs/")
     assert response.json()["code"] == "throttled"
     assert int(response["Retry-After"]) <= 60
+
+
+@pytest.mark.usefixtures("broker")
+def test_web_processes_count_the_same_requests(manager: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PersonRate, "THROTTLE_RATES", {"user": "2/min"})
+    monkeypatch.setattr(PersonRate, "timer", lambda self: 2_000_000_000.0)
+    caches["throttle"].clear()
+    another = caches.create_connection("throttle")  # as another process has one
+    assert manager.get("/api/jobs/").status_code == 200
+    [person] = Person.objects.filter(groups__name="manager").values_list("pk", flat=True)
+    another.incr(f"throttle_user_{person}_{2_000_000_000 // 60}")
+    assert manager.get("/api/jobs/").status_code == 429
+
+
+def test_where_nothing_can_be_counted_nobody_is_kept_out(
+    manager: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = RedisCache("unix:///nowhere.sock", {})
+    monkeypatch.setattr(PersonRate, "cache", gone)
+    assert manager.get("/api/jobs/").status_code == 200
+
+
+def test_a_body_too_large_is_refused_before_it_is_read(manager: APIClient, ada: APIClient) -> None:
+    def sent(client: APIClient, path: str, megabytes: int) -> Any:
+        return client.generic("POST", path, b"", CONTENT_LENGTH=str(megabytes * 2**20))
+
+    refused = sent(manager, "/api/problems/import/", 513)
+    assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+    assert "513 MB were to come, at most 512 MB" in refused.json()["detail"]
+    assert sent(manager, "/api/problems/", 3).status_code == 413
+    assert sent(ada, "/api/problems/import/", 100).status_code == 403
+    assert sent(manager, "/api/problems/import/", 100).status_code == 415
 
 
 def test_what_is_asked_for_by_the_wrong_method_or_in_the_wrong_type_is_refused_in_the_same_shape(

@@ -189,3 +189,17 @@ def test_the_list_says_what_kind_of_answer_a_problem_wants(as_manager: Client) -
     assert '2 tests <span class="tag">code</span>' in page
     assert '9.81 ± 1 % <span class="tag">number</span>' in page
     assert "without an answer" not in page
+
+
+def test_a_file_too_large_and_any_file_of_who_may_send_none_is_refused_unread(
+    as_manager: Client, as_annotator: Client
+) -> None:
+    def sent(client: Client, path: str, megabytes: int) -> Any:
+        kind = "multipart/form-data; boundary=x"
+        return client.generic("POST", path, b"", content_type=kind, CONTENT_LENGTH=str(megabytes * 2**20))
+
+    refused = sent(as_manager, "/problems/upload/", 513)
+    assert refused.status_code == 413
+    assert "at most 512 MB" in refused.content.decode()
+    assert sent(as_annotator, "/problems/upload/", 3).status_code == 413
+    assert sent(Client(), "/login/", 3).status_code == 413
