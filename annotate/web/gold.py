@@ -96,7 +96,9 @@ def correct(request: PersonRequest, pk: int) -> HttpResponse:
 
 def _what_followed(gold: Gold, then: verbs.Rejudged) -> str:
     said = ngettext(
-        "Gold %(n)s: %(answers)s answer judged anew.", "Gold %(n)s: %(answers)s answers judged anew.", then.answers
+        "Gold %(n)s: %(answers)s answer judged anew.",
+        "Gold %(n)s: %(answers)s answers judged anew.",
+        then.answers,
     ) % {"n": gold.pk, "answers": then.answers}
     if then.resumed:
         said += " " + _("Paused no more: %(names)s.") % {"names": ", ".join(map(str, then.resumed))}

@@ -31,7 +31,7 @@ JOB_NAMES = {
 
 WORK = (
     _("sampling solutions of %(n)s problems"),
-    _("sampling solutions"),
+    _("sampling solutions, %(tokens)s tokens so far"),
     _("%(n)s of %(all)s problems sampled, %(tokens)s tokens"),
     _("%(n)s solutions sampled"),
     _("asking for next steps"),

@@ -50,7 +50,8 @@ def act(page: Client, name: str, item: int, **data: Any) -> None:
 
 @pytest.mark.parametrize("way", [Way.FIRST_ERROR, Way.EVERY_STEP])
 def test_rating_says_nothing_of_its_own(way: Way, ada: Person) -> None:
-    queue = QueueFactory.create(name="Ουρά", way=way, asks_further=way == Way.FIRST_ERROR, options=2)
+    further = way == Way.FIRST_ERROR
+    queue = QueueFactory.create(name="Ουρά", way=way, asks_further=further, critiques=further, options=2)
     only, page = item(queue=queue).pk, visitor(ada)
     look(page)
     act(page, "label_submit", only)  # refused: nothing is rated yet
@@ -70,7 +71,9 @@ def test_rating_says_nothing_of_its_own(way: Way, ada: Person) -> None:
     act(page, "label_undo", only, step="1")
     act(page, "label_skip", only)
     look(page, "/label/unskip/", go="1")
+    act(page, "label_submit", only, finish_reason="found_error")  # refused: nothing is said further
     act(page, "label_submit", only, finish_reason="bad_problem", comment="Τίποτα.")
+    look(page, reverse("work_label", args=[Label.objects.get().pk]))
     act(page, "label_rate", only, rating="0:1")  # too late
     look(page, reverse("work_take_back", args=[Label.objects.get().pk]), go="1")
     act(page, "label_rate", 999, rating="0:1")
