@@ -112,6 +112,9 @@ def hints(request: PersonRequest) -> HttpResponse:
         "rows": rows,
         "chart": interval_chart(title=_("Labels with a hint and blind ones"), spans=spans, x_range=(0, 1)),
         "queues": _with_hints(),
+        "gold_unguessed": Gold.objects.in_use()
+        .filter(~Exists(StepScore.objects.filter(step__solution=OuterRef("solution"))))
+        .count(),
     }
     return render(request, "quality/hints.html", context)
 

@@ -297,10 +297,10 @@ def test_a_gold_is_corrected_or_withdrawn_and_the_manager_told_what_followed(
 def test_a_queue_with_hints_says_what_has_none(as_manager: Client) -> None:
     queue = QueueFactory.create(hints=True, name="hinting")
     QueueItemFactory.create_batch(2, queue=queue, solution__steps=STEPS)
-    assert (
-        "2 open solutions of hinting were scored by no model yet"
-        in as_manager.get("/quality/hints/").content.decode()
-    )
+    GoldFactory.create(solution__steps=STEPS)
+    html = as_manager.get("/quality/hints/").content.decode()
+    assert "2 open solutions of hinting were scored by no model yet" in html
+    assert "1 gold was scored by no model" in html
     prm = PRMVersionFactory.create()
     for step in Step.objects.all():
         StepScore.objects.create(step=step, prm=prm, p_bad=0, p_okay=0, p_great=1)

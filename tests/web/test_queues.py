@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from datetime import timedelta
+from typing import Any
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -154,3 +156,19 @@ def test_a_manager_reassigns_what_somebody_holds(
     item.refresh_from_db()
     assert item.leased_by is None
     assert as_manager.post(path, {"to": "nobody"}).status_code == 404
+
+
+@pytest.mark.parametrize(("model", "says"), [("starter", False), ("openai:http://127.0.0.1:9/v1#m", True)])
+def test_a_new_queue_has_a_served_model_say_what_is_wrong_and_not_the_small_one(
+    as_manager: Client, settings: Any, model: str, says: bool
+) -> None:
+    def ticked(path: str) -> bool:
+        box = re.search(r'<input[^>]*name="critiques"[^>]*>', as_manager.get(path).content.decode())
+        return box is not None and "checked" in box[0]
+
+    settings.MODEL = model
+    assert ticked("/queues/add/") is says
+    for critiques in ({"critiques": "on"}, {}):
+        as_manager.post("/queues/add/", FORM | critiques | {"name": f"queue{len(critiques)}"})
+        kept = Queue.objects.get(name=f"queue{len(critiques)}")
+        assert kept.critiques is ticked(f"/queues/{kept.pk}/") is bool(critiques)
