@@ -36,7 +36,7 @@ def texts() -> dict[Text, str]:
     from annotate.api import docs  # here, because Django must be set up by then
 
     for words in filter(None, docs.texts()):
-        found.setdefault((words.replace("%", "%%"), ""), "annotate/api/docs.py")
+        found.setdefault((words, ""), "annotate/api/docs.py")
     return found
 
 
@@ -47,7 +47,7 @@ def _in_template(name: str) -> Iterator[Text]:
     seen: set[int] = set()
     for tree in trees:
         for node in _nodes(getattr(tree, "nodelist", tree), seen):
-            if isinstance(node, TranslateNode) and node.filter_expression.var.literal is not None:
+            if isinstance(node, TranslateNode):
                 yield str(node.filter_expression.var.literal).replace("%", "%%"), ""
             elif isinstance(node, BlockTranslateNode):
                 singular, _ = node.render_token_list(node.singular)

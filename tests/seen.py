@@ -28,7 +28,7 @@ OF_ALL = (
     r"https?://\S+|\bv\d+\b|\b[A-J]\b|\b(Plumbline|PRM|PRM800K|AUC|API|OpenAPI|JSONL?|CSV|quick|model)\b"
     r"|\b(Enter|Space|Backspace|Delete|Home|End|PageUp|PageDown)\b|\b(s|min|h|p|kB|MB|[kM])\b"
 )
-TEXT = "Πόσο είναι $2 + 3$;"
+TEXT = "Πόσο είναι $2 + 3$ ή $\\nosuch{2}$;"
 STEPS = ["Προσθέτω.", "Άρα 4.", "Το ελέγχω.", "Είναι 5.\n\n# Answer\n\n5"]
 _counter = count(1)
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
@@ -64,7 +64,7 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         silent = tag in _SILENT or (given.get("lang") in ("en", "de") and tag != "html")
-        if not (silent or self._silent):
+        if not (self._silent or ("lang" in given and silent)):
             self.said += [value for name in _SPOKEN if (value := given.get(name))]
         if tag not in _VOID:
             self._open.append((tag, silent))

@@ -13,6 +13,7 @@ from html import escape
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 from math_core import LatexError, LatexToMathML
 
 register = template.Library()
@@ -24,6 +25,8 @@ DEEPEST_NESTING = 40
 MOST_CELLS = 2_000
 LARGEST_MATHML = 32_000
 LONGEST_TEXT = 20_000  # what follows is shown without mathematics
+OPENING = 140  # characters of a text in a list
+_WIDTH_OF_A_FORMULA = 12  # in characters, give or take
 MOST_OPENINGS = 300  # formulas and what looks like the beginning of one
 
 _CONVERTER = LatexToMathML(
@@ -58,6 +61,20 @@ _TEX_IN_ANSWER = re.compile(r"[\\^_{}]|^[-+]?[a-zA-Z]?$|^[\d\s+\-*/=().,:<>]*$")
 def maths(text: str) -> SafeString:
     """Escaped HTML of a text, with `$…$`, `$$…$$`, `\\(…\\)`, `\\[…\\]`, environments and `\\boxed{…}` as MathML."""
     return mark_safe("".join(escape(piece) if is_text else piece for piece, is_text in pieces(text)))
+
+
+@register.filter
+def opening(text: str) -> SafeString:
+    """How a text begins, for a list: about `OPENING` characters, cut between words and never within a formula."""
+    shown, room = [], OPENING
+    for piece, is_text in pieces(text):
+        if piece and (room <= 0 or (is_text and len(piece) > room)):
+            head = piece[: room + 1].rpartition(" ")[0] or piece[:room] if is_text and room > 0 else ""
+            shown.append(f"{escape(head.rstrip())} …")
+            break
+        shown.append(escape(piece) if is_text else piece)
+        room -= len(piece) if is_text else _WIDTH_OF_A_FORMULA
+    return mark_safe("".join(shown))
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
@@ -111,8 +128,8 @@ def formula(source: str, *, display: bool = False) -> str | None:
 
 
 def _source(whole: str) -> str:
-    title = "This formula could not be shown; here is its source."
-    return f'<code class="tex" title="{title}">{escape(whole)}</code>'
+    title = _("This formula could not be shown; here is its source.")
+    return f'<code class="tex" title="{escape(title)}">{escape(whole)}</code>'
 
 
 def _enclosed(text: str, opening: re.Match[str]) -> tuple[str, int] | None:

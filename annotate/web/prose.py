@@ -25,11 +25,25 @@ MOST_CELLS = 2_000
 # A private-use character stands for a piece taken out; the text's own ones are replaced.
 _FIRST, _LAST = 0xE000, 0xF8FF
 _PRIVATE = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
+# A function or class of Python with what is indented below it, and the imports and comments right before it.
+_PYTHON = (
+    r"(?:(?:from|import|@|\#)[^\n]*\n{1,3}){0,20}"
+    r"(?:(?:async[ ])?def[ ]\w+[ ]?\(|class[ ]\w+[^\n]*:[ \t]*$)[^\n]*"
+    r"(?:\n[ \t]+\S[^\n]*|\n[ \t]*(?=\n)|\n(?:(?:async[ ])?def[ ]|class[ ]|@|\))[^\n]*)+"
+)
 _CODE = re.compile(
-    r"^```[^\n`]*\n(?P<block>.*?)\n?^```[ \t]*$|(?<!`)`(?P<inline>[^`\n]+)`(?!`)", re.MULTILINE | re.DOTALL
+    r"^[ ]{0,3}```[^\n`]*\n(?P<block>.*?)\n?^[ ]{0,3}```[ \t]*$"
+    rf"|^(?P<python>{_PYTHON})"
+    r"|(?<!`)`(?P<inline>[^`\n]+)`(?!`)",
+    re.MULTILINE | re.DOTALL,
+)
+# What ends a line anyway needs nothing more to end it.
+_AFTER_BLOCK = re.compile(
+    r"(</pre>|<math[^>]* display=\"block\"[^>]*>(?:(?!</math>).)*</math>)[ \t]*\n?", re.DOTALL
 )
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![\w*])")
 _ITEM = re.compile(r"[ \t]*(?:[-*•](?![ \t]+[\d.])|(?P<number>\d{1,3})[.)])[ \t]+(?P<text>\S.*)")
+_DASHED = re.compile(r"[ \t]*[-*•][ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]+(.+)")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*")
 
@@ -43,13 +57,16 @@ def parts(step: str) -> dict[str, str]:
 
 @register.filter
 def prose(text: str) -> SafeString:
-    """Escaped HTML of a text: what `maths` shows, and **bold**, lists, tables, headings, `code` and ``` blocks."""
+    """Escaped HTML of a text: what `maths` shows, and **bold**, lists, tables, headings, `code`.
+
+    And programs, with their indentation: between ```, or unmarked a function or class of Python.
+    """
     if len(text) > LONGEST_TEXT:
         return mark_safe(escape(text))
     taken = _Taken()
     bare = _CODE.sub(taken.code, _PRIVATE.sub("\ufffd", text))
     bare = "".join(piece if is_text else taken.keep(piece) for piece, is_text in pieces(bare))
-    return mark_safe(taken.put_back(_blocks(bare.split("\n"))))
+    return mark_safe(_AFTER_BLOCK.sub(r"\1", taken.put_back(_blocks(bare.split("\n")))))
 
 
 class _Taken:
@@ -65,9 +82,9 @@ class _Taken:
         return chr(_FIRST + len(self.html) - 1)
 
     def code(self, found: re.Match[str]) -> str:
-        block = found["block"]
+        block = found["python"] if found["block"] is None else found["block"]
         if block is not None:
-            return self.keep(f"<pre><code>{escape(block)}</code></pre>")
+            return self.keep(f"<pre><code>{escape(block.rstrip())}</code></pre>")
         return self.keep(f"<code>{escape(found['inline'])}</code>")
 
     def put_back(self, html: str) -> str:
@@ -131,6 +148,8 @@ def _cells(line: str) -> list[str]:
 
 def _list(lines: list[str], start: int) -> tuple[str, int]:
     """A list of two items or more; one line that begins with a dash or a number is prose as often as not."""
+    if start and _DASHED.match(lines[start - 1]):
+        return "", 0  # a line above it that may be a subtraction is not to be told apart from it
     end, items = start, []
     first = _ITEM.fullmatch(lines[start])
     while end < len(lines) and (found := _ITEM.fullmatch(lines[end])):

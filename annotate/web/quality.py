@@ -122,7 +122,7 @@ def hints(request: PersonRequest) -> HttpResponse:
 @manager_required
 @require_http_methods(["GET", "POST"])
 def policy(request: PersonRequest) -> HttpResponse:
-    form = PolicyForm(request.POST or None, instance=QualityPolicy.current())
+    form = PolicyForm(request.POST or None, instance=QualityPolicy.current(), label_suffix="")
     if request.method == "POST" and form.is_valid():
         form.save()
         messages.success(request, _("The policy is changed."))

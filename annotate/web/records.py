@@ -245,6 +245,12 @@ def told(words: str) -> str:
 
 
 @register.filter
+def translated(text: str) -> str:
+    """A text that is known only when the page is made, as those of the API's description are."""
+    return gettext(text) if text else ""
+
+
+@register.filter
 def job_name(kind: str) -> str:
     return str(JOB_NAMES.get(kind, kind.replace("_", " ").capitalize()))
 

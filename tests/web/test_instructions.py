@@ -87,7 +87,9 @@ def test_what_cannot_be_taken_back_is_said(as_annotator: Client, annotator: Pers
     assert Label.objects.submitted().get() == label
 
 
-def test_the_rules_we_ship_are_read_in_ones_language_and_managers_own_as_written(as_annotator: Client) -> None:
+def test_the_rules_we_ship_are_read_in_ones_language_and_managers_own_as_written(
+    as_annotator: Client,
+) -> None:
     german = {"Accept-Language": "de"}
     assert "Sie bewerten eine Lösung" in as_annotator.get("/instructions/", headers=german).content.decode()
     assert "You rate a solution" in as_annotator.get("/instructions/").content.decode()

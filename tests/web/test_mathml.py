@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.web import mathml
-from annotate.web.mathml import answer, maths
+from annotate.web.mathml import OPENING, answer, maths, opening
 
 
 @pytest.mark.parametrize(
@@ -178,3 +178,15 @@ def test_whatever_the_text_the_html_is_whole_and_harmless(text: str) -> None:
     assert tags.seen <= mathml._ELEMENTS | {"code", "pre"}
     assert tags.attributes <= mathml._ATTRIBUTES | {"class", "title"}
     assert not re.search(r"<[^>]*\son\w+=", maths(text))
+
+
+def test_a_list_shows_how_a_text_begins_and_cuts_no_formula() -> None:
+    long = "How much is $\\frac{1}{2}$ of it, if " + "nobody told " * 20
+    shown = opening(long)
+    assert "<mfrac>" in shown
+    assert "frac{" not in shown
+    assert shown.endswith("told …") or shown.endswith("nobody …")
+    assert len(re.sub("<math.*</math>", "", shown)) <= OPENING
+    assert opening("a " * 69 + "$" + "x + " * 30 + "x$ and more").endswith("</math> …")
+    assert opening("x" * 300) == "x" * OPENING + " …"
+    assert opening("<b> $x$") == f"&lt;b&gt; {maths('$x$')}"

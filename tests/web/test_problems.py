@@ -187,7 +187,7 @@ def test_the_list_says_what_kind_of_answer_a_problem_wants(as_manager: Client) -
     ProblemFactory(answer="9.81", kind="number", tolerance="1 %")
     page = " ".join(as_manager.get("/problems/").content.decode().split())
     assert '2 tests <span class="tag">code</span>' in page
-    assert '9.81 ± 1 % <span class="tag">number</span>' in page
+    assert '<math><mn>9.81</mn></math> ± 1 % <span class="tag">number</span>' in page
     assert "without an answer" not in page
 
 

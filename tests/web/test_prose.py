@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from html import escape
+
 import pytest
 
 from annotate.web.prose import prose
@@ -40,6 +43,7 @@ def test_what_is_clearly_markdown_is_shown_as_such(text: str, html: str) -> None
         "1. A lone number.",
         "- A lone dash.",
         "|x| = 3\n|y| = 4",
+        "10 pens\n- 3 pens\n- two pens\n- a pen",  # half of it as a list would hide what the other half is
         "#1 is first",
         "a ``quoted'' word",
         "**",
@@ -47,6 +51,30 @@ def test_what_is_clearly_markdown_is_shown_as_such(text: str, html: str) -> None
 )
 def test_what_may_be_mathematics_is_left_alone(text: str) -> None:
     assert prose(text).replace("&#x27;", "'") == text
+
+
+def test_a_program_keeps_its_indentation_and_its_signs() -> None:
+    program = (
+        "from typing import List\n\n\ndef f(x: List[int]):\n"
+        '    """Cost in $ of x**2 and y**2.\n\n    # half\n    """\n    return x'
+    )
+    assert prose(f"Write it.\n\n{program}") == f"Write it.\n\n<pre><code>{escape(program)}</code></pre>"
+    assert prose("```\nif x:\n    y\n```") == "<pre><code>if x:\n    y</code></pre>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def is short for definition\n  of x", "class A meets at 9:\nThen **it** ends.", "import $x$\n y"],
+)
+def test_words_of_python_in_prose_are_no_program(text: str) -> None:
+    assert "<pre>" not in prose(text)
+
+
+def test_a_program_bomb_is_read_in_no_time() -> None:
+    started = time.monotonic()
+    for piece in ("import x\n", "\n", "def f(\n", "@a\n\n"):
+        prose(piece * (45_000 // len(piece)))
+    assert time.monotonic() - started < 20
 
 
 def test_a_formula_that_cannot_be_shown_shows_its_source_and_the_rest_stays() -> None:

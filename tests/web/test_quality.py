@@ -305,3 +305,16 @@ def test_a_queue_with_hints_says_what_has_none(as_manager: Client) -> None:
     for step in Step.objects.all():
         StepScore.objects.create(step=step, prm=prm, p_bad=0, p_okay=0, p_great=1)
     assert "scored by no model" not in as_manager.get("/quality/hints/").content.decode()
+
+
+def test_lists_show_formulas_as_formulas_and_pages_markdown_as_annotators_see_it(
+    as_manager: Client, annotator: Person
+) -> None:
+    text = "Find $\\frac{1}{2}$ of it, where " + "it is all there is and " * 9 + "$\\frac{3}{4}$."
+    QueueItemFactory.create(solution__steps=["**One.**", "Two."], solution__problem__text=text)
+    label = labelled(annotator, 1, -1)
+    listed = as_manager.get("/quality/gold/").content.decode()
+    assert "<mfrac>" in listed
+    assert "frac{" not in listed
+    page = as_manager.get(reverse("gold_make", args=[label.pk])).content.decode()
+    assert "<strong>One.</strong>" in page

@@ -29,7 +29,7 @@ def test_an_undecided_answer_is_shown_once_with_every_reason(as_manager: Client)
     page = as_manager.get("/problems/undecided/").content.decode()
     assert page.count("<article") == 1
     assert "normaliser: undecided, equal &lt;b&gt;up to&lt;/b&gt; rounding" in page
-    assert "<code>0.333</code>" in page
+    assert "<mn>0.333</mn>" in page
 
 
 def test_one_word_decides_all_equal_answers_of_the_problem_and_is_kept(as_manager: Client) -> None:
