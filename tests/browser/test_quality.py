@@ -71,6 +71,8 @@ def pages(label: Label) -> list[str]:
     return [
         *(f"/quality/{name}" for name in fixed),
         f"/quality/gold/of-label/{label.pk}/",
+        *(f"/quality/gold/{pk}/" for pk in Gold.objects.values_list("pk", flat=True)[:1]),
+        "/queues/add/",
         f"/quality/disputes/{label.solution_id}/",
         "/inbox/",
         *(f"/inbox/{pk}/" for pk in concerns),
