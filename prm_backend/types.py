@@ -200,7 +200,8 @@ class LabelledSolution:
     `ratings[i]` belongs to `steps[i]`; None is unlabelled (as are all steps after the first error).
     `outcome_only` marks ratings copied from the final answer's grade rather than given by a person. The first
     `context` steps only lead up to what is rated: nothing is learnt from them here. `beyond_error`: ratings after the
-    first error count, too.
+    first error count, too. `groups` are pairs of a kind and a name, ("subject", "Algebra"), that an evaluation is also
+    told by; they mean nothing here.
     """
 
     problem: str
@@ -211,6 +212,7 @@ class LabelledSolution:
     id: str = ""
     context: int = 0
     beyond_error: bool = False
+    groups: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.ratings) != len(self.steps):
@@ -284,10 +286,12 @@ def silent(_: Progress) -> None:
 class Report:
     """What an evaluation found. `metrics` is flat and JSON-ready; figures without data are None, never 0.
 
-    `tables` holds what only a picture can show, as rows of numbers; who makes one says what its columns are.
+    `tables` holds what only a picture can show, as rows of numbers; who makes one says what its columns are. `slices`
+    has, by what was sliced ("length", a kind of group), a row of figures for each part, with its `name`.
     """
 
     metrics: dict[str, float | int | None]
     curve: tuple[dict[str, float], ...] = ()
     notes: tuple[str, ...] = field(default=())
     tables: dict[str, list[list[float]]] = field(default_factory=dict)
+    slices: dict[str, list[dict[str, float | int | str | None]]] = field(default_factory=dict)

@@ -6,41 +6,73 @@ import math
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from prm_backend.types import NEWLINE, LabelledSolution, Rating, Report, StepProbs, StepScorer, Unscorable
 
 RATINGS = (Rating.BAD, Rating.OKAY, Rating.GREAT)
+EVEN = 0.5  # what a PRM whose threshold is not known cuts at
 _BINS = 10
+_LENGTHS = ((1, 3), (4, 6), (7, 10), (11, 10**9))  # steps of a whole solution
+_MOST_GROUPS = 20  # of a kind; the rest are told together
+_SLICED = (
+    "solutions",
+    "steps",
+    "bad_steps",
+    "log_likelihood",
+    "auc",
+    "balanced_accuracy_at_threshold",
+    "first_error_accuracy_at_threshold",
+)
+
+Figures = dict[str, float | int | None]
+
+
+class _Judged(NamedTuple):
+    """A solution with the probabilities and ratings of its supervised steps."""
+
+    label: LabelledSolution
+    steps: list[tuple[StepProbs, int]]
 
 
 def evaluate_steps(
-    scored: Sequence[Sequence[StepProbs] | Unscorable], labels: Sequence[LabelledSolution]
+    scored: Sequence[Sequence[StepProbs] | Unscorable],
+    labels: Sequence[LabelledSolution],
+    *,
+    threshold: float = EVEN,
 ) -> Report:
     """Judge `scored[i]`, a StepProbs a step, by the supervised steps of `labels[i]`; extra scores are not looked at.
 
+    A step is called wrong where p(bad) > 0.5, and, for the figures `_at_threshold`, where p(bad) > `threshold`, the
+    PRM's own: where few steps are bad, hardly one is more likely bad than not, and 0.5 finds none of them.
+
     Metrics, None where the labels cannot tell:
       solutions, steps, human_steps   what was judged; human_steps leaves out ratings copied from grades
+      bad_steps                       of them, those rated -1
       unscorable                      solutions left out because the PRM refused them
       log_likelihood, base_log_likelihood
                                       mean log p(rating) a step; and of always predicting the labels' own shares
       step_accuracy, majority_accuracy, balanced_accuracy
-                                      bad or not, by p(bad) > 0.5; always guessing the commoner; mean of both recalls
+                                      bad or not; always guessing the commoner; mean of both recalls
       auc                             P(a bad step has a higher p(bad) than another), ties half
       macro_auc                       the mean over the ratings that occur of one against the rest
       rating_accuracy                 the most probable of the three ratings
       first_error_accuracy, error_accuracy, correct_accuracy
-                                      the first step with p(bad) > 0.5 is exactly the first error, or neither exists;
+                                      the first step called wrong is exactly the first error, or neither exists;
                                       over all solutions, over those with an error, over those without
+      first_error_f1                  ProcessBench's: harmonic mean of the last two, at the threshold
       calibration_error               of p(bad), in ten bins of equal width (ECE)
     Tables, left out where nothing was judged:
       confusion     [given][predicted] counts of ratings, in the order of RATINGS; predicted is the most probable
+      confusion_at_threshold          the same, where bad is predicted above the threshold
       reliability   a row a bin of p(bad) that is not empty: mean p(bad), share of bad steps, number of steps
+    Slices: by "length", the number of steps of the solution, and by each kind of its `groups`, a row of some of these
+    metrics for each part.
     ValueError where a solution has fewer scores than supervised steps.
     """
-    pairs: list[tuple[StepProbs, int]] = []
-    exact: dict[bool, list[bool]] = {True: [], False: []}  # by whether the solution has an error
-    human_steps = unscorable = 0
+    judged: list[_Judged] = []
+    unscorable = 0
     for probs, solution in zip(scored, labels, strict=True):
         steps = solution.supervised_steps
         if isinstance(probs, Unscorable):
@@ -48,34 +80,40 @@ def evaluate_steps(
             continue
         if len(probs) < steps:
             raise ValueError(f"{len(probs)} scores for {steps} supervised steps (id {solution.id!r})")
-        if steps == 0:
-            continue
         ratings = [rating for rating in solution.ratings[:steps] if rating is not None]
-        pairs += zip(probs, ratings, strict=False)
-        human_steps += 0 if solution.outcome_only else steps
-        found = next((i for i, p in enumerate(probs[:steps]) if p.bad > 0.5), -1)
-        exact[solution.first_error >= 0].append(found == solution.first_error)
-    metrics: dict[str, float | int | None] = {
-        "solutions": len(exact[True]) + len(exact[False]),
-        "steps": len(pairs),
-        "human_steps": human_steps,
+        if ratings:
+            judged.append(_Judged(solution, list(zip(probs, ratings, strict=False))))
+    pairs = [pair for one in judged for pair in one.steps]
+    metrics = _figures(judged, threshold) | {
+        "human_steps": sum(len(one.steps) for one in judged if not one.label.outcome_only),
         "unscorable": unscorable,
-        "first_error_accuracy": _mean([*exact[True], *exact[False]]),
-        "error_accuracy": _mean(exact[True]),
-        "correct_accuracy": _mean(exact[False]),
+        "threshold": threshold,
     }
     notes = (f"{unscorable} held-out solutions could not be scored",) if unscorable else ()
-    return Report(metrics | _step_metrics(pairs), notes=notes, tables=_tables(pairs) if pairs else {})
+    tables = _tables(pairs, threshold) if pairs else {}
+    return Report(metrics, notes=notes, tables=tables, slices=_slices(judged, threshold))
 
 
-def judge(scorer: StepScorer, labels: Sequence[LabelledSolution], *, segmentation: str = NEWLINE) -> Report:
+def judge(
+    scorer: StepScorer,
+    labels: Sequence[LabelledSolution],
+    *,
+    segmentation: str = NEWLINE,
+    threshold: float = EVEN,
+) -> Report:
     """`evaluate_steps` by a scorer, which reads each solution up to its last supervised step, as in training.
 
     `segmentation` says how the labels' steps were cut; ValueError from a PRM that was trained on others.
     """
     prefixes = [label.steps[: label.supervised_steps] for label in labels]
     problems = [label.problem for label in labels]
-    return evaluate_steps(scorer.score(problems, prefixes, segmentation=segmentation), labels)
+    scored = scorer.score(problems, prefixes, segmentation=segmentation)
+    return evaluate_steps(scored, labels, threshold=threshold)
+
+
+def first_above(p_bad: Iterable[float], threshold: float) -> int:
+    """The 0-based index of the first step called wrong, -1 for none."""
+    return next((i for i, p in enumerate(p_bad) if p > threshold), -1)
 
 
 def rank_auc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
@@ -88,11 +126,40 @@ def rank_auc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
     return wins / (2 * len(positives) * len(negatives))
 
 
-def _step_metrics(pairs: Sequence[tuple[StepProbs, int]]) -> dict[str, float | int | None]:
+def _figures(judged: Sequence[_Judged], threshold: float) -> Figures:
+    pairs = [pair for one in judged for pair in one.steps]
+    at_threshold = _decisions(judged, threshold)
+    found, clean = at_threshold["error_accuracy"], at_threshold["correct_accuracy"]
+    return {
+        "solutions": len(judged),
+        **_step_figures(pairs),
+        **_decisions(judged, EVEN),
+        **{f"{name}_at_threshold": value for name, value in at_threshold.items()},
+        "first_error_f1": None if found is None or clean is None else harmonic(found, clean),
+    }
+
+
+def _decisions(judged: Sequence[_Judged], threshold: float) -> Figures:
+    """What is right where each step is called wrong above the threshold."""
+    hits: dict[bool, list[bool]] = {True: [], False: []}  # by whether the step is bad
+    exact: dict[bool, list[bool]] = {True: [], False: []}  # by whether the solution has an error
+    for label, steps in judged:
+        for probs, rating in steps:
+            hits[rating == Rating.BAD].append((probs.bad > threshold) == (rating == Rating.BAD))
+        found = first_above((probs.bad for probs, _ in steps), threshold)
+        exact[label.first_error >= 0].append(found == label.first_error)
+    return {
+        "step_accuracy": _mean([*hits[True], *hits[False]]),
+        "balanced_accuracy": _mean_of_all([_mean(hits[True]), _mean(hits[False])]),
+        "first_error_accuracy": _mean([*exact[True], *exact[False]]),
+        "error_accuracy": _mean(exact[True]),
+        "correct_accuracy": _mean(exact[False]),
+    }
+
+
+def _step_figures(pairs: Sequence[tuple[StepProbs, int]]) -> Figures:
     bad = [rating == Rating.BAD for _, rating in pairs]
     p_bad = [probs.bad for probs, _ in pairs]
-    hits = [(p > 0.5) == is_bad for p, is_bad in zip(p_bad, bad, strict=True)]
-    recalls = [_mean([hit for hit, b in zip(hits, bad, strict=True) if b == side]) for side in (True, False)]
     counts = Counter(rating for _, rating in pairs)
     aucs = [
         rank_auc([probs[rating + 1] for probs, _ in pairs], [r == rating for _, r in pairs])
@@ -102,11 +169,11 @@ def _step_metrics(pairs: Sequence[tuple[StepProbs, int]]) -> dict[str, float | i
     logs = [math.log(max(probs[rating + 1], sys.float_info.min)) for probs, rating in pairs]
     shares = [count / len(pairs) for count in counts.values()]
     return {
+        "steps": len(pairs),
+        "bad_steps": sum(bad),
         "log_likelihood": _mean(logs),
         "base_log_likelihood": math.fsum(s * math.log(s) for s in shares) if pairs else None,
-        "step_accuracy": _mean(hits),
         "majority_accuracy": max(sum(bad), len(bad) - sum(bad)) / len(bad) if bad else None,
-        "balanced_accuracy": _mean_of_all(recalls),
         "auc": rank_auc(p_bad, bad),
         "macro_auc": _mean_of_all(aucs),
         "rating_accuracy": _mean(
@@ -116,16 +183,61 @@ def _step_metrics(pairs: Sequence[tuple[StepProbs, int]]) -> dict[str, float | i
     }
 
 
-def _tables(pairs: Sequence[tuple[StepProbs, int]]) -> dict[str, list[list[float]]]:
-    confusion = [[0.0] * len(RATINGS) for _ in RATINGS]
-    for probs, rating in pairs:
-        confusion[rating + 1][max(range(len(RATINGS)), key=lambda i: probs[i])] += 1
+def _slices(
+    judged: Sequence[_Judged], threshold: float
+) -> dict[str, list[dict[str, float | int | str | None]]]:
+    lengths = [
+        (f"{low}–{high}" if high < _LENGTHS[-1][1] else f"{low} or more",
+         [one for one in judged if low <= len(one.label.steps) <= high])
+        for low, high in _LENGTHS
+    ]  # fmt: skip
+    parts = {"length": [(name, some) for name, some in lengths if some]}
+    for kind in dict.fromkeys(kind for one in judged for kind, _ in one.label.groups):
+        parts[kind] = _by_group(judged, kind)
+    return {
+        kind: [{"name": name, **{k: v for k, v in _figures(some, threshold).items() if k in _SLICED}}
+               for name, some in rows]
+        for kind, rows in parts.items() if rows
+    }  # fmt: skip
+
+
+def _by_group(judged: Sequence[_Judged], kind: str) -> list[tuple[str, list[_Judged]]]:
+    """The solutions of each group of that kind, by name; what is in none of the largest comes last, together."""
+    groups: dict[str, list[_Judged]] = {}
+    for one in judged:
+        groups.setdefault(dict(one.label.groups).get(kind, ""), []).append(one)
+    largest = sorted((name for name in groups if name), key=lambda name: (-len(groups[name]), name))
+    kept = sorted(largest[:_MOST_GROUPS])
+    others = [one for name, some in groups.items() if name not in kept for one in some]
+    return [(name, groups[name]) for name in kept] + ([("others", others)] if others else [])
+
+
+def harmonic(a: float, b: float) -> float:
+    return 2 * a * b / (a + b) if a + b else 0.0
+
+
+def _tables(pairs: Sequence[tuple[StepProbs, int]], threshold: float) -> dict[str, list[list[float]]]:
     bins = _bins([probs.bad for probs, _ in pairs], [rating == Rating.BAD for _, rating in pairs])
     reliability = [
         [math.fsum(p for p, _ in rows) / len(rows), sum(b for _, b in rows) / len(rows), float(len(rows))]
         for _, rows in sorted(bins.items())
     ]
-    return {"confusion": confusion, "reliability": reliability}
+    return {
+        "confusion": _confusion(pairs, lambda probs: max(range(len(RATINGS)), key=lambda i: probs[i])),
+        "confusion_at_threshold": _confusion(
+            pairs, lambda probs: 0 if probs.bad > threshold else 1 + (probs.great > probs.okay)
+        ),
+        "reliability": reliability,
+    }
+
+
+def _confusion(
+    pairs: Sequence[tuple[StepProbs, int]], predict: Callable[[StepProbs], int]
+) -> list[list[float]]:
+    counts = [[0.0] * len(RATINGS) for _ in RATINGS]
+    for probs, rating in pairs:
+        counts[rating + 1][predict(probs)] += 1
+    return counts
 
 
 def _calibration_error(p_bad: Sequence[float], bad: Sequence[bool]) -> float | None:

@@ -82,6 +82,8 @@ def to_dict(solution: LabelledSolution) -> dict[str, Any]:
     for key in ("outcome_only", "beyond_error", "weight", "context"):
         if getattr(solution, key) != getattr(plain, key):
             row[key] = getattr(solution, key)
+    if solution.groups:
+        row["groups"] = dict(solution.groups)
     return row
 
 
@@ -133,7 +135,14 @@ def _more(row: dict[str, Any]) -> dict[str, Any]:
         "weight": 1.0 if weight is None else weight,
         "id": "" if row.get("id") is None else str(row["id"]),
         "context": optional(integer, row.get("context"), "context", 0) or 0,
+        "groups": optional(_groups, row.get("groups"), "groups") or (),
     }
+
+
+def _groups(value: object, where: str) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, dict):
+        refuse(value, where, "an object of names")
+    return tuple((kind, string(name, f"{where}[{kind!r}]")) for kind, name in value.items())
 
 
 def _rating(value: object, where: str) -> int | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prm_backend.evaluation.processbench import processbench, tune_threshold
+from prm_backend.evaluation.processbench import crossed, fit_threshold, processbench, tune_threshold
 from prm_backend.evaluation.promotion import MIN_STEPS, decide
 from prm_backend.evaluation.steps import evaluate_steps, judge, rank_auc
 from prm_backend.types import LabelledSolution, Report, StepProbs, Unscorable
@@ -149,6 +150,52 @@ def test_a_threshold_that_was_tuned_says_so_and_is_no_worse_than_any_given_one()
     assert all(
         tuned.f1 >= processbench(scored, [1, 1, -1, -1], threshold=t / 20).f1 - 1e-12 for t in range(21)
     )
+
+
+def test_a_threshold_that_was_tuned_on_the_other_half_flatters_nobody() -> None:
+    """Scores of pure noise: the best threshold finds more on its own samples than on others."""
+    rng = random.Random(0)
+    errors = [i % 3 - 1 for i in range(300)]
+    scored = [[p(rng.random() / 2) for _ in range(3)] for _ in errors]
+    problems = [f"Problem {i}?" for i in range(300)]
+    honest = crossed(scored, errors, problems)
+    assert honest
+    assert honest.f1 < processbench(scored, errors).f1
+    assert honest.threshold_from == "tuned on one half for the other"
+    assert honest == crossed(scored, errors, problems)
+    assert honest.low < honest.f1 < honest.high
+
+
+def test_halves_that_lack_a_kind_are_not_crossed() -> None:
+    assert crossed([[p(0.9)], [p(0.1)]], [0, -1], ["a", "b"]) is None
+
+
+def test_the_interval_of_f1_narrows_with_more_samples() -> None:
+    few, many = (
+        processbench([pair[0] for pair in ALL] * n, [1, 1, -1, -1] * n, threshold=0.5) for n in (5, 500)
+    )
+    assert (few.f1, many.f1) == (0.5, 0.5)
+    assert few.low < many.low < 0.5 < many.high < few.high
+
+
+def test_a_threshold_is_fitted_where_labels_tell_one() -> None:
+    wary = ([p(0.05), p(0.25)], labelled(1, -1)), ([p(0.1), p(0.05)], labelled(1, 1))
+    found = fit_threshold([scored for scored, _ in wary], [label for _, label in wary])
+    assert found is not None
+    assert 0.1 < found < 0.25
+    assert fit_threshold([[p(0.1)], Unscorable("long")], [labelled(1), labelled(-1)]) is None
+
+
+def test_at_its_own_threshold_a_wary_prm_finds_what_half_would_miss() -> None:
+    wary = ([p(0.05), p(0.25)], labelled(1, -1)), ([p(0.1), p(0.05)], labelled(1, 1))
+    report = evaluate_steps([scored for scored, _ in wary], [label for _, label in wary], threshold=0.2)
+    metrics = report.metrics
+    assert (metrics["threshold"], metrics["bad_steps"]) == (0.2, 1)
+    assert (metrics["balanced_accuracy"], metrics["balanced_accuracy_at_threshold"]) == (0.5, 1.0)
+    assert (metrics["first_error_accuracy"], metrics["first_error_accuracy_at_threshold"]) == (0.5, 1.0)
+    assert metrics["first_error_f1"] == 1.0
+    assert report.tables["confusion"] == [[0, 0, 1], [0, 0, 0], [0, 0, 3]]
+    assert report.tables["confusion_at_threshold"] == [[1, 0, 0], [0, 0, 0], [0, 0, 3]]
 
 
 def test_an_unscorable_sample_counts_as_missed() -> None:
