@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 NEUTRAL = ("okay", "positive", "negative", "ignore")
 SUPERVISE = ("steps", "answer")
 # What a checkpoint was trained with that does not say so, since it is older than the choice.
-BEFORE = {"step_mean": False, "log_probs": False, "members": 1, "patience": 0}
+BEFORE = {"step_mean": False, "log_probs": False, "members": 1, "patience": 0, "tuning_share": 0.0}
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,11 @@ class PRMConfig:
       class_weights   weigh the loss of steps rated -1, 0 and +1
       segmentation    how the labels' steps were cut (`text.segmentation`): the PRM reads no others
     An optimiser step sees `batch_solutions` solutions, in micro-batches of at most `batch_tokens` tokens, which alter
-    memory and speed but not the loss. `patience` epochs without a better held-out loss end a training, and the best
-    epoch is kept; 0 always takes the last. More than `max_unusable_share` of the solutions without a usable label
-    stops a training before it begins.
+    memory and speed but not the loss. `tuning_share` of the problems, by a hash of their text, are kept from training:
+    epoch, temperature and threshold are chosen on their labels, so that the held-out ones judge and do nothing else;
+    fewer than 100 rated steps there tune nothing, and train like the rest. `patience` epochs without a better loss on
+    them end a training, and the best epoch is kept; 0 always takes the last. More than `max_unusable_share` of the
+    solutions without a usable label stops a training before it begins.
     """
 
     depth: float = 0.4
@@ -55,6 +57,7 @@ class PRMConfig:
     class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
     epochs: int = 15
     patience: int = 5
+    tuning_share: float = 0.1
     batch_solutions: int = 16
     batch_tokens: int = 2048
     learning_rate: float = 1e-4
@@ -78,6 +81,8 @@ class PRMConfig:
         for name, choices in (("neutral", NEUTRAL), ("supervise", SUPERVISE)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
+        if not 0 <= self.tuning_share < 1:
+            raise ValueError(f"tuning_share must lie in [0, 1), got {self.tuning_share}")
         if not 0 < self.depth <= 1:
             raise ValueError(f"depth must lie in (0, 1], got {self.depth}")
         if self.lora_rank and not self.trained_layers:

@@ -91,6 +91,7 @@ def train(
     outcome_only: bool = False,
     progress: ProgressCallback = silent,
     states_dir: Path | None = None,
+    resume_dir: Path | None = None,
 ) -> Report:
     """`training.trainer.train_prm` on this process's device."""
     from prm_backend.training.trainer import train_prm
@@ -108,6 +109,7 @@ def train(
         states_dir=states_dir,
         device=device(),
         dtype=dtype(),
+        resume_dir=resume_dir,
     )
 
 

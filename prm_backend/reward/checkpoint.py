@@ -47,6 +47,12 @@ class Meta:
     def __post_init__(self) -> None:
         object.__setattr__(self, "config_hash", config_hash(self.config))
 
+    @property
+    def threshold(self) -> float:
+        """The p(bad) above which this PRM calls a step wrong; 0.5 where none was tuned."""
+        tuned = self.report.metrics.get("threshold")
+        return 0.5 if tuned is None else tuned
+
 
 def write_checkpoint(directory: Path, tensors: Mapping[str, Tensor], meta: Meta) -> None:
     """Write beside `directory` and rename, so it holds a whole checkpoint or does not exist.
@@ -110,6 +116,10 @@ def _meta(raw: dict[str, Any]) -> Meta:
     values = {f.name: raw[f.name] for f in fields(Meta) if f.name in raw}
     values["config"] = PRMConfig(**(BEFORE | raw["config"]))
     values["report"] = Report(
-        report["metrics"], tuple(report["curve"]), tuple(report["notes"]), report["tables"]
+        report["metrics"],
+        tuple(report["curve"]),
+        tuple(report["notes"]),
+        report["tables"],
+        report.get("slices", {}),
     )
     return Meta(**values)

@@ -55,6 +55,7 @@ class PRM:
         Raises UnsupportedBackbone where the model's layers cannot be run in two parts.
         """
         self.name = name
+        self.threshold = 0.5  # the p(bad) above which a step is called wrong
         self.segmentation = text_segmentation(config.segmentation).name
         self.tokenizer = tokenizer
         self.max_length = min(
@@ -88,6 +89,7 @@ class PRM:
         model, tokenizer = load_base(path, device=device, dtype=dtype, adapter=meta.config.adapter)
         prm = cls(model, tokenizer, meta.config, name=directory.name)
         prm.load_trained(read_tensors(directory))
+        prm.threshold = meta.threshold
         return prm
 
     def trained(self) -> dict[str, Tensor]:

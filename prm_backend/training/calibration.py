@@ -1,4 +1,4 @@
-"""Temperature: how sure a PRM may be, fitted on held-out labels (Guo et al., arXiv 1706.04599). Pure arithmetic."""
+"""Temperature: how sure a PRM may be, fitted on labels beside those that train (Guo et al., arXiv 1706.04599)."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ step was never rated. An alternative step is supervised behind its own prefix, w
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -67,6 +68,27 @@ def make_dataset(
         targets = tuple(rating + 1 for rating in solution.ratings[first:steps] if rating is not None)
         examples.append(Example(encoded, targets, solution.weight, solution))
     return Dataset(tuple(examples), tuple(unusable))
+
+
+def set_aside(
+    examples: Sequence[Example], share: float, *, at_least: int
+) -> tuple[list[Example], list[Example]]:
+    """The examples that train, and those of `share` of the problems, which tune: whole solutions alone.
+
+    A hash of its text decides for each problem, so it stays on its side as labels come in. Where fewer than `at_least`
+    labels could tune, all examples train.
+    """
+    aside = [tunes(example.solution.problem, share) for example in examples]
+    tuning = [e for e, apart in zip(examples, aside, strict=True) if apart and not e.solution.context]
+    if sum(len(example.targets) for example in tuning) < at_least:
+        return list(examples), []
+    return [e for e, apart in zip(examples, aside, strict=True) if not apart], tuning
+
+
+def tunes(problem: str, share: float) -> bool:
+    """Whether a problem is among the `share` set aside; unrelated to what other hashes of its text decide."""
+    digest = hashlib.sha256(b"tuning " + problem.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64 < share
 
 
 def require_usable(dataset: Dataset, max_unusable_share: float) -> None:

@@ -42,7 +42,8 @@ Curve = list[dict[str, float]]
 
 @dataclass
 class Reached:
-    """How far a training has come; `logits` are the held-out ones of the epoch that is `kept`, the best or the last."""
+    """How far a training has come; `logits` are those of the judged steps in the epoch that is `kept`, the best or the
+    last."""
 
     epoch: int = 0
     curve: Curve = field(default_factory=list)
@@ -69,14 +70,15 @@ class Trained(nn.Module):
 
 
 class Fitting:
-    """One training of `prm` on `train`, judged on `held_out` after every epoch. A row is an example, counted through
-    `train` and then `held_out`."""
+    """One training of `prm` on `train`, judged after every epoch: on `tuning`, which chooses the best and sets the
+    temperature, and on `held_out`, which decides nothing. A row is an example, counted through all three."""
 
     def __init__(
         self,
         prm: PRM,
         config: PRMConfig,
         train: Sequence[Example],
+        tuning: Sequence[Example],
         held_out: Sequence[Example],
         directory: Path,
         progress: ProgressCallback,
@@ -89,9 +91,11 @@ class Fitting:
             cpu=prm.device.type == "cpu", mixed_precision="bf16" if prm.device.type == "cuda" else "no"
         )
         self.prm, self.config, self.resume = prm, config, resume
-        self.examples = [*train, *held_out]
+        self.examples = [*train, *tuning, *held_out]
         self.train_rows = range(len(train))
-        self.held_out_rows = range(len(train), len(self.examples))
+        self.tuning_rows = range(len(train), len(train) + len(tuning))
+        self.held_out_rows = range(len(train) + len(tuning), len(self.examples))
+        self.judged_rows = range(len(train), len(self.examples))
         place = resume.directory if resume else directory
         self.frozen = Frozen(prm, self.examples, place, keep=bool(resume), kept=kept)
         self.model = Trained(prm)
@@ -101,13 +105,14 @@ class Fitting:
         # One unit of work is one token through one layer, forward; the head counts as a layer, where it reads tokens.
         self._read = prm.split.layers if config.log_probs else prm.split.first
         self._above = _STEPS_COST if self.frozen.steps_only else config.trained_layers + 1
-        per_epoch = self._tokens(self.train_rows) * _BACKWARD_COST + self._tokens(self.held_out_rows)
+        per_epoch = self._tokens(self.train_rows) * _BACKWARD_COST + self._tokens(self.judged_rows)
         self._total = self._tokens(range(len(self.examples))) * self._read + (
             per_epoch * self._above * config.epochs
         )
 
-    def run(self) -> tuple[Curve, Tensor]:
-        """The curve, and the [held-out steps, members, 3] logits of the trained PRM before its temperature was set."""
+    def run(self) -> tuple[Curve, Tensor, Tensor]:
+        """The curve, and the [steps, members, 3] logits of the tuning and of the held-out labels, before there was a
+        temperature."""
         self.frozen.fill(
             self._mine(range(len(self.examples))),
             self.config.batch_tokens,
@@ -132,9 +137,9 @@ class Fitting:
             self.prm.load_trained(reached.kept)
         if self._done < self._total:  # it ended early
             self._progress(Progress(int(self._total), int(self._total), "judging on held-out labels"))
-        found = fit_temperature(reached.logits, self._targets(self.held_out_rows))
-        self.prm.head.temperature.fill_(found)
-        return reached.curve, reached.logits
+        tuning, held_out = self._parts(reached.logits)
+        self.prm.head.temperature.fill_(fit_temperature(tuning, self._targets(self.tuning_rows)))
+        return reached.curve, tuning, held_out
 
     def _has_waited(self, epochs: int) -> bool:
         return bool(self.config.patience) and epochs >= self.config.patience
@@ -152,14 +157,23 @@ class Fitting:
             optimiser.zero_grad()
             schedule.step()
             reached.curve.append({"epoch": reached.epoch, "step": len(reached.curve) + 1, "loss": loss})
-        logits = self._judge()
-        if not len(logits):
+        logits, point = self._judge(), reached.curve[-1]
+        tuning, held_out = self._parts(logits)
+        if len(held_out):
+            point["held_out_nll"] = mean_nll(held_out, self._targets(self.held_out_rows))
+        if not (len(tuning) and self.config.patience):
+            reached.logits = logits
             return
-        nll = reached.curve[-1]["held_out_nll"] = mean_nll(logits, self._targets(self.held_out_rows))
+        nll = point["tuning_nll"] = mean_nll(tuning, self._targets(self.tuning_rows))
         reached.waited += 1
-        if nll < reached.best or not self.config.patience:
+        if nll < reached.best:
             reached.best, reached.waited, reached.logits = nll, 0, logits
             reached.kept = {k: v.detach().clone() for k, v in self.prm.trained().items()}
+
+    def _parts(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Those of the tuning labels, and those of the held-out ones."""
+        border = sum(len(self.examples[row].targets) for row in self.tuning_rows)
+        return logits[:border], logits[border:]
 
     def _accumulate(self, rows: Sequence[int], message: str) -> float:
         """Add up the gradient of the mean loss over the rows' labels; neither micro-batches nor processes change it."""
@@ -192,14 +206,12 @@ class Fitting:
     @torch.no_grad()
     def _judge(self) -> Tensor:
         found: dict[int, Tensor] = {}
-        for rows in self._batches(self._mine(self.held_out_rows)):
+        for rows in self._batches(self._mine(self.judged_rows)):
             counts = [len(self.examples[row].targets) for row in rows]
             found.update(zip(rows, self._logits(rows).float().cpu().split(counts), strict=True))
             self._advance(rows, self._above, "judging on held-out labels")
         everywhere = dict(gather_object(list(found.items())))
-        return torch.cat(
-            [torch.empty(0, self.config.members, 3), *(everywhere[r] for r in self.held_out_rows)]
-        )
+        return torch.cat([torch.empty(0, self.config.members, 3), *(everywhere[r] for r in self.judged_rows)])
 
     def _logits(self, rows: Sequence[int]) -> Tensor:
         encoded = [self.examples[row].encoded for row in rows]

@@ -32,7 +32,7 @@ class Resume:
 
     def save(self, **state: Any) -> None:
         """Write beside and rename: a kill leaves the former state whole."""
-        beside = self.directory / f"{_STATE}.partial"
+        beside = self.directory / f"{_STATE}.{os.getpid()}.partial"
         torch.save(state, beside)
         os.replace(beside, self.directory / _STATE)
 

@@ -10,6 +10,7 @@ import hashlib
 import platform
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -17,12 +18,14 @@ import transformers
 from torch import Tensor
 
 from prm_backend.config import PRMConfig, config_hash
-from prm_backend.evaluation.steps import evaluate_steps
+from prm_backend.evaluation.processbench import fit_threshold
+from prm_backend.evaluation.steps import EVEN, evaluate_steps
 from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import Meta, write_checkpoint
 from prm_backend.reward.prm import PRM
 from prm_backend.text.encoding import ENCODING_VERSION
-from prm_backend.training.dataset import Dataset, make_dataset, require_usable
+from prm_backend.training.calibration import MIN_LABELS
+from prm_backend.training.dataset import Dataset, Example, make_dataset, require_usable, set_aside
 from prm_backend.training.fitting import Curve, Fitting, probabilities_of
 from prm_backend.training.kept import KeptStates
 from prm_backend.training.resume import Resume
@@ -50,9 +53,13 @@ def train_prm(
     what it raises (`Cancelled`) ends the training and nothing is left behind, but in `resume_dir`: given one, a
     training goes on where a killed one with the same inputs was. What frozen layers make of steps is kept in
     `states_dir`, so that the next training reads no solution a second time (where the head alone is trained). Raises
-    TrainingRefused where there is nothing usable to train on. The report has `evaluate_steps`' figures on `held_out`,
-    beside what training cost; its curve has one point an optimiser step ("loss") and one an epoch ("held_out_nll").
-    Under `accelerate launch` every process calls this alike; the first one writes.
+    TrainingRefused where there is nothing usable to train on.
+
+    The epoch, the temperature and the threshold above which p(bad) calls a step wrong are chosen on problems set aside
+    from `train` (`PRMConfig.tuning_share`; not where ratings are copied from grades), so that the report's figures on
+    `held_out` (`evaluate_steps`) flatter nobody. Beside them stands what training cost; the curve has one point an
+    optimiser step ("loss"), and each epoch's last has "tuning_nll" and "held_out_nll". Under `accelerate launch` every
+    process calls this alike; the first one writes.
     """
     started, cpu_started = time.monotonic(), time.process_time()
     path = locate(base)
@@ -62,6 +69,8 @@ def train_prm(
     data = make_dataset(train, prm.encode, supervise=config.supervise)
     judged = make_dataset(held_out, prm.encode, supervise=config.supervise)
     require_usable(data, config.max_unusable_share)
+    share = 0.0 if outcome_only else config.tuning_share
+    learnt, tuning = set_aside(data.examples, share, at_least=MIN_LABELS)
     checkpoint_dir.parent.mkdir(parents=True, exist_ok=True)
     base_fingerprint = fingerprint(path)
     resume = None
@@ -71,10 +80,16 @@ def train_prm(
     if states_dir is not None:
         kept = KeptStates(states_dir, _frozen_part(config, base_fingerprint, dtype))
     fitting = Fitting(
-        prm, config, data.examples, judged.examples, checkpoint_dir.parent, progress, resume, kept
+        prm, config, learnt, tuning, judged.examples, checkpoint_dir.parent, progress, resume, kept
     )
-    curve, logits = fitting.run()
-    report = _report(data, judged, logits, prm.head.temperature.item(), curve, outcome_only)
+    curve, tuning_logits, logits = fitting.run()
+    temperature = prm.head.temperature.item()
+    threshold = None
+    if config.supervise == "steps":
+        found = probabilities_of(tuning_logits / temperature, tuning)
+        threshold = fit_threshold(found, [example.solution for example in tuning])
+    report = _report(judged, logits, temperature, threshold)
+    report = _with_training(report, data, learnt, tuning, curve, threshold, outcome_only)
     report.metrics["seconds"] = round(time.monotonic() - started, 3)
     report.metrics["cpu_seconds"] = round(time.process_time() - cpu_started, 3)
     meta = Meta(
@@ -108,29 +123,60 @@ def _digest(*solutions: Sequence[LabelledSolution]) -> str:
     return hashlib.sha256(repr(solutions).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _report(
-    data: Dataset, judged: Dataset, logits: Tensor, temperature: float, curve: Curve, outcome_only: bool
-) -> Report:
+def _report(judged: Dataset, logits: Tensor, temperature: float, threshold: float | None) -> Report:
     labels = [*(e.solution for e in judged.examples), *(solution for solution, _ in judged.unusable)]
     refused = [Unscorable(reason) for _, reason in judged.unusable]
     found, before = (
-        evaluate_steps([*probabilities_of(some, judged.examples), *refused], labels)
+        evaluate_steps(
+            [*probabilities_of(some, judged.examples), *refused],
+            labels,
+            threshold=EVEN if threshold is None else threshold,
+        )
         for some in (logits / temperature, logits)
     )
-    notes = list(found.notes)
-    if outcome_only:
-        notes.insert(0, "trained on the grades of final answers: no human labels")
-    if data.unusable:
-        notes.append(f"{len(data.unusable)} training solutions had no label that could be used")
-    cost: dict[str, float | int | None] = {
-        "train_solutions": len(data.examples),
-        "train_steps": data.labels,
-        "train_unusable": len(data.unusable),
-        "train_loss": curve[-1]["loss"],
+    metrics = found.metrics | {
         "temperature": temperature,
         "calibration_error_before": before.metrics["calibration_error"],
     }
     tables = found.tables
     if before.tables:
         tables = tables | {"reliability_before": before.tables["reliability"]}
-    return Report(found.metrics | cost, tuple(curve), tuple(notes), tables)
+    return Report(metrics, notes=found.notes, tables=tables, slices=found.slices)
+
+
+def _with_training(
+    report: Report,
+    data: Dataset,
+    learnt: Sequence[Example],
+    tuning: Sequence[Example],
+    curve: Curve,
+    threshold: float | None,
+    outcome_only: bool,
+) -> Report:
+    notes = [*report.notes, _tuned(tuning, curve, threshold)]
+    if outcome_only:
+        notes.insert(0, "trained on the grades of final answers: no human labels")
+    if data.unusable:
+        notes.append(f"{len(data.unusable)} training solutions had no label that could be used")
+    cost: dict[str, float | int | None] = {
+        "train_solutions": len(learnt),
+        "train_steps": sum(len(example.targets) for example in learnt),
+        "train_unusable": len(data.unusable),
+        "tuning_solutions": len(tuning),
+        "tuning_steps": sum(len(example.targets) for example in tuning),
+        "train_loss": curve[-1]["loss"],
+    }
+    return replace(report, metrics=report.metrics | cost, curve=tuple(curve), notes=tuple(notes))
+
+
+def _tuned(tuning: Sequence[Example], curve: Curve, threshold: float | None) -> str:
+    if not tuning:
+        return "too few labels to set some aside for tuning: the last epoch, temperature 1 and threshold 0.5 were taken"
+    cut = (
+        "" if threshold is None else f" and the threshold {threshold:.3f} of p(bad), by the first error's F1,"
+    )
+    epochs = [point["tuning_nll"] for point in curve if "tuning_nll" in point]
+    epoch = f"epoch {epochs.index(min(epochs)) + 1}, " if epochs else ""
+    return (
+        f"{epoch}the temperature{cut} were chosen on {len(tuning)} solutions of problems kept from training"
+    )
