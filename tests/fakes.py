@@ -124,6 +124,7 @@ class RecordingTrainer:
         outcome_only: bool,
         progress: ProgressCallback,
         states_dir: Path,
+        resume_dir: Path | None = None,
     ) -> Report:
         self.train, self.held_out, self.outcome_only = list(train), list(held_out), outcome_only
         progress(Progress(1, 2, "training"))

@@ -12,10 +12,10 @@ from typing import Any
 from django.db.models import Count, F, Q
 
 from annotate.models import Label, QueueItem, StepRating, StepScore
-from annotate.models.label import NO_ERROR, TOLD, LabelQuerySet, Median
+from annotate.models.label import TOLD, LabelQuerySet, Median
+from prm_backend.evaluation.steps import EVEN, first_above
 from prm_backend.types import Rating
 
-_LIKELY = 0.5  # p(bad) above which a step is called bad
 _LATEST = 5000  # labels whose agreement with each other is looked at
 
 
@@ -32,12 +32,13 @@ def hint_for(item: QueueItem) -> dict[str, Any]:
 
 
 def _first_error(solution: int) -> int | None:
-    """As the PRM has it that was promoted last, of those that scored the solution; -1 for none."""
+    """As the PRM promoted last of those that scored the solution has it, at its own threshold; -1 for none."""
     scores = StepScore.objects.filter(step__solution=solution).order_by(
         F("prm__promoted_at").desc(nulls_last=True), "prm", "step__index"
     )
-    for _, steps in groupby(scores.values_list("prm", "step__index", "p_bad"), key=itemgetter(0)):
-        return next((index for _, index, p_bad in steps if p_bad > _LIKELY), NO_ERROR)
+    told = scores.values_list("prm", "prm__report__metrics__threshold", "p_bad")
+    for (_, threshold), steps in groupby(told, key=itemgetter(0, 1)):
+        return first_above((p_bad for *_, p_bad in steps), EVEN if threshold is None else threshold)
     return None
 
 

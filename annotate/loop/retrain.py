@@ -5,6 +5,7 @@ The candidate decides nothing: promotion is the next stage.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -21,11 +22,13 @@ from annotate.models import Job, Label, Person, PRMVersion, Problem, Snapshot
 from prm_backend.evaluation.settle import settle
 from prm_backend.evaluation.steps import judge
 from prm_backend.text.prm800k import Record, parse_record
+from prm_backend.text.step_labels import to_dict
 from prm_backend.text.steps import text_hash
 from prm_backend.text.supervision import alternatives, labelled_solution
 from prm_backend.types import FinishReason, LabelledSolution, Progress, ProgressCallback, StepScorer, silent
 
 _UNFINISHED = (FinishReason.GIVE_UP, FinishReason.BAD_PROBLEM)
+_KINDS = ("subject", "level", "source")  # of problem, that a report tells apart
 _CHUNK = 1000  # labels whose problems are looked up at once
 
 
@@ -44,7 +47,7 @@ def request_training(*, snapshot: Snapshot, by: Person | None = None) -> str:
     """Queue the training on a snapshot, unless it was done; returns what was decided, in words."""
     if not snapshot.n_labels:
         return "there is no label to train on yet"
-    known = current_inputs(snapshot.sha256).version()
+    known = inputs_of(training_data(snapshot)).version()
     if known is not None:
         return f"nothing new: {known} was trained on these labels, from this base, in this way"
     job = enqueue_job("retrain", payload={"snapshot": snapshot.pk}, by=by)
@@ -56,7 +59,6 @@ def retrain(
     snapshot: Snapshot,
     trainer: Trainer,
     serving: tuple[PRMVersion, StepScorer] | None,
-    inputs: TrainingInputs | None = None,
     progress: ProgressCallback = silent,
 ) -> PRMVersion | None:
     """Train a candidate on the snapshot; None where its inputs were trained on before.
@@ -64,10 +66,10 @@ def retrain(
     Its report holds its own figures on the held-out labels and, beside them, those of the `serving` version, scored
     by its own model. Raises PlumblineError where the snapshot holds nothing to train on.
     """
-    inputs = inputs or current_inputs(snapshot.sha256)
+    train, held_out = data = training_data(snapshot)
+    inputs = inputs_of(data)
     if inputs.version() is not None:
         return None
-    train, held_out = training_data(snapshot, beyond_error=inputs.config.beyond_error)
     if not train:
         raise PlumblineError(
             f"None of the {snapshot.n_labels} labels can be trained on: they are on held-out problems "
@@ -93,15 +95,30 @@ class _Opinion:
     decides: bool
 
 
-def training_data(
-    snapshot: Snapshot, *, beyond_error: bool = False
-) -> tuple[list[LabelledSolution], list[LabelledSolution]]:
+TrainingData = tuple[list[LabelledSolution], list[LabelledSolution]]
+
+
+def inputs_of(data: TrainingData) -> TrainingInputs:
+    """The inputs that this data and the settings make. Who labelled, when, and what trains nothing make no difference:
+    new answers to gold alone are no reason to train again."""
+    digest = hashlib.sha256()
+    for part in data:
+        digest.update(f"{len(part)}\n".encode())
+        for solution in part:
+            row = to_dict(replace(solution, id="", groups=()))
+            digest.update(json.dumps(row | {"ratings": solution.ratings}).encode())
+    return current_inputs(f"labels:{digest.hexdigest()}")
+
+
+def training_data(snapshot: Snapshot) -> TrainingData:
     """The snapshot's labels that train and those that only evaluate, by their problem.
 
     Quality-control and screening rows, unfinished labels and those without a rating are dropped, as PRM800K's
     authors did. Rated alternatives train, each behind its own prefix; evaluated are whole solutions alone. Several
-    labels of one solution weigh as one: a decision alone, else the majority, else each its part (`settle`).
+    labels of one solution weigh as one: a decision alone, else the majority, else each its part (`settle`). Those
+    that are evaluated carry what is known of their problem as groups.
     """
+    beyond_error = settings.PRM_CONFIG.beyond_error
     solutions: dict[tuple[str, tuple[str, ...]], list[_Opinion]] = defaultdict(list)
     for record in _records(snapshot):
         if _teaches(record):
@@ -109,7 +126,7 @@ def training_data(
             if any(rating is not None for rating in labelled.ratings):
                 opinion = _Opinion(labelled, alternatives(record), record.extra.adjudicates)
                 solutions[text_hash(record.problem), labelled.steps].append(opinion)
-    known = _held_out_flags({digest for digest, _ in solutions})
+    known = _known_problems({digest for digest, _ in solutions})
     train: list[LabelledSolution] = []
     held_out: list[LabelledSolution] = []
     for (digest, _), opinions in solutions.items():
@@ -117,8 +134,9 @@ def training_data(
         for opinion, weight in zip(opinions, weights, strict=True):
             if not weight:
                 continue
-            if known.get(digest, Problem.is_held_out(digest)):
-                held_out.append(replace(opinion.labelled, weight=weight))
+            held, groups = known.get(digest) or (Problem.is_held_out(digest), ())
+            if held:
+                held_out.append(replace(opinion.labelled, weight=weight, groups=groups))
             else:
                 said = (opinion.labelled, *opinion.alternatives)
                 train += [replace(one, weight=weight) for one in said]
@@ -136,17 +154,23 @@ def _teaches(record: Record) -> bool:
     return not judges_a_person and record.finish_reason not in _UNFINISHED
 
 
-def _held_out_flags(digests: set[str]) -> dict[str, bool]:
-    """Of the problems that are here, by text hash."""
-    flags: dict[str, bool] = {}
+def _known_problems(digests: set[str]) -> dict[str, tuple[bool, tuple[tuple[str, str], ...]]]:
+    """Of the problems that are here, by text hash: whether they are held out, and what kinds of problem they are."""
+    found: dict[str, tuple[bool, tuple[tuple[str, str], ...]]] = {}
     remaining = iter(digests)
     while chunk := list(islice(remaining, _CHUNK)):
-        flags |= Problem.objects.filter(text_hash__in=chunk).values_list("text_hash", "held_out")
-    return flags
+        rows = Problem.objects.filter(text_hash__in=chunk)
+        for digest, held_out, *kinds in rows.values_list("text_hash", "held_out", *_KINDS):
+            named = (
+                (kind, str(name)) for kind, name in zip(_KINDS, kinds, strict=True) if name not in ("", None)
+            )
+            found[digest] = (held_out, tuple(named))
+    return found
 
 
 def _measure(
     version: PRMVersion, scorer: StepScorer, labels: Sequence[LabelledSolution]
 ) -> dict[str, object]:
-    """The version's figures on these labels, by its own model, measured as a candidate's are in training."""
-    return {"number": version.number, **report_json(judge(scorer, labels))}
+    """The version's figures on these labels, by its own model and threshold, measured as a candidate's are."""
+    report = judge(scorer, labels, threshold=version.threshold)
+    return {"number": version.number, **report_json(report)}

@@ -1,12 +1,15 @@
 """What bootstrap and retrain share: train beside, keep the checkpoint, then write the row that names it.
 
-A training that fails or is killed leaves no row, so nothing ever serves half of it.
+A training that fails or is killed leaves no row, so nothing ever serves half of it; what it had reached stays under
+VAR_DIR, and the next try goes on there.
 """
 
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +24,7 @@ from annotate.models import PRMVersion, Snapshot
 from prm_backend.config import PRMConfig, config_hash
 from prm_backend.types import LabelledSolution, Progress, ProgressCallback, Report
 
+_FORGOTTEN_AFTER = 24 * 60 * 60  # seconds; nobody tries a training again that was left so long ago
 _NUMBER_LOCK = 0x9204  # any number that nothing else in this database locks
 
 
@@ -39,12 +43,13 @@ class Trainer(Protocol):
         outcome_only: bool,
         progress: ProgressCallback,
         states_dir: Path,
+        resume_dir: Path | None,
     ) -> Report: ...
 
 
 @dataclass(frozen=True)
 class TrainingInputs:
-    """All that a version follows from. `data` is the hash of what it learns from: a snapshot, or outcomes."""
+    """All that a version follows from. `data` is the hash of what it learns from and is judged by."""
 
     data: str
     base: str
@@ -88,10 +93,11 @@ def train_version(
             held_out,
             config=inputs.config,
             checkpoint_dir=checkpoint,
-            snapshot_hash=inputs.data,
+            snapshot_hash=snapshot.sha256 if snapshot else inputs.data,
             outcome_only=snapshot is None,
             progress=progress,
             states_dir=settings.VAR_DIR / "states",
+            resume_dir=_attempts(inputs),
         )
         progress(Progress(1, 1, "keeping the checkpoint"))  # raises where the job is no longer ours
         checkpoints.keep(checkpoint, prefix)
@@ -124,7 +130,23 @@ def _write(
 
 def report_json(report: Report) -> dict[str, Any]:
     curve, notes = list(report.curve), list(report.notes)
-    return {"metrics": report.metrics, "curve": curve, "notes": notes, "tables": report.tables}
+    return {
+        "metrics": report.metrics,
+        "curve": curve,
+        "notes": notes,
+        "tables": report.tables,
+        "slices": report.slices,
+    }
+
+
+def _attempts(inputs: TrainingInputs) -> Path:
+    """Where a training with these inputs keeps what it has reached; what others left long ago is cleared away."""
+    folder = settings.VAR_DIR / "training"
+    ours: Path = folder / inputs.hash[:20]
+    for other in folder.iterdir() if folder.is_dir() else ():
+        if other != ours and other.stat().st_mtime < time.time() - _FORGOTTEN_AFTER:
+            shutil.rmtree(other, ignore_errors=True)
+    return ours
 
 
 def _scratch() -> Path:

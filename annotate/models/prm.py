@@ -84,5 +84,11 @@ class PRMVersion(models.Model):
     def __str__(self) -> str:
         return f"v{self.number}" + (" (no human labels)" if self.outcome_only else "")
 
+    @property
+    def threshold(self) -> float:
+        """The p(bad) above which this version calls a step wrong; 0.5 where it was not tuned."""
+        tuned = self.report.get("metrics", {}).get("threshold")
+        return 0.5 if tuned is None else tuned
+
     def get_absolute_url(self) -> str:
         return reverse("version", args=(self.number,))

@@ -39,6 +39,13 @@ def test_the_hint_is_the_first_step_the_prm_calls_bad(
     assert claim(person=ada).hint == hint
 
 
+def test_the_prm_that_gives_the_hint_cuts_at_its_own_threshold(ada: Person) -> None:
+    item = make_item(queue=queue())
+    PRMVersion.objects.update(report={"metrics": {"threshold": 0.2}})
+    scored(item, 0.1, 0.3, 0.9, 0.1)
+    assert claim(person=ada).hint == 1
+
+
 def test_no_hint_is_given_or_kept_where_the_queue_gives_none(ada: Person) -> None:
     scored(make_item(queue=queue(hints=False)), 0.9, 0.9, 0.9, 0.9)
     assert claim(person=ada).hint is None

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
 from annotate.errors import PlumblineError
 from annotate.loop.label import claim, rate, submit
-from annotate.loop.retrain import request_retrain, request_training, retrain, retrain_due, training_data
+from annotate.loop.retrain import (
+    inputs_of,
+    request_retrain,
+    request_training,
+    retrain,
+    retrain_due,
+    training_data,
+)
 from annotate.loop.snapshot import snapshot
-from annotate.models import Job, Label, Person, PRMVersion
-from prm_backend.types import Sample
+from annotate.models import Job, Label, Person, PRMVersion, Problem
+from prm_backend import runtime
+from prm_backend.config import PRMConfig
+from prm_backend.types import Progress, Sample
+from tests.conftest import database_url
 from tests.factories import (
     AnnotatorFactory,
     GradedSolutionFactory,
@@ -22,6 +38,7 @@ from tests.factories import (
     SnapshotFactory,
 )
 from tests.fakes import RecordingTrainer, ScriptedScorer
+from tests.tiny import tiny_model_dir
 
 pytestmark = pytest.mark.django_db
 
@@ -81,6 +98,83 @@ def test_the_same_labels_base_and_config_are_trained_once() -> None:
     assert retrain(snapshot=taken, trainer=RecordingTrainer(), serving=None) is None
     assert "nothing new" in request_training(snapshot=taken)
     assert not Job.objects.filter(kind="retrain").exists()
+
+
+def test_new_answers_to_gold_alone_are_no_reason_to_train_again() -> None:
+    person = AnnotatorFactory()
+    label(person)
+    label(person, (1, 1), held_out=True)
+    first = snapshot()
+    assert retrain(snapshot=first, trainer=RecordingTrainer(), serving=None) is not None
+    Label.objects.filter(pk=label(person).pk).update(is_quality_control_question=True)
+    label(person, (1,), finish="give_up")
+    second = snapshot()
+    assert second != first
+    assert "nothing new" in request_training(snapshot=second)
+    label(person, (1, 1), held_out=True)  # it does not train, but may decide
+    assert "trains on them" in request_training(snapshot=snapshot())
+
+
+def test_a_correction_of_the_problems_subject_trains_nothing_anew_and_shows_in_the_report() -> None:
+    judged = label(AnnotatorFactory(), (1, 1), held_out=True)
+    label(AnnotatorFactory())
+    before = inputs_of(training_data(snapshot()))
+    Problem.objects.filter(pk=judged.problem_id).update(subject="Algebra", level=3, source="math")
+    data = training_data(snapshot())
+    assert data[1][0].groups == (("subject", "Algebra"), ("level", "3"), ("source", "math"))
+    assert inputs_of(data) == before
+
+
+def test_the_serving_version_is_judged_at_its_own_threshold() -> None:
+    serving = ServingPRMFactory(number=3, report={"metrics": {"threshold": 0.3}})
+    label(AnnotatorFactory())
+    label(AnnotatorFactory(), held_out=True)
+    candidate = retrain(
+        snapshot=snapshot(), trainer=RecordingTrainer(), serving=(serving, ScriptedScorer(lambda steps: 0.4))
+    )
+    assert candidate is not None
+    beside = candidate.report["serving"]["metrics"]
+    assert (beside["threshold"], beside["first_error_accuracy"]) == (0.3, 0.0)
+    assert beside["first_error_accuracy_at_threshold"] == 1.0
+
+
+KILLED = """
+import os, signal, django
+django.setup()
+from annotate.loop.retrain import retrain
+from annotate.models import Snapshot
+from prm_backend import runtime
+def die(now):
+    if "epoch 3" in now.message:
+        os.kill(os.getpid(), signal.SIGKILL)
+retrain(snapshot=Snapshot.objects.get(), trainer=runtime.train, serving=None, progress=die)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_retrain_that_was_killed_goes_on_where_it_was(settings: Settings, tmp_path: Path) -> None:
+    settings.PRM_BASE = str(tiny_model_dir(tmp_path / "base"))
+    person = AnnotatorFactory()
+    for _ in range(4):
+        label(person)
+    taken = snapshot()
+    here = {"DJANGO_SETTINGS_MODULE": "annotate.settings", "DATABASE_URL": database_url()}
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED], cwd=settings.BASE_DIR, timeout=240,
+        env=os.environ | here | {"PRM_BASE": settings.PRM_BASE, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL
+    assert not PRMVersion.objects.filter(snapshot=taken).exists()
+    attempts = settings.VAR_DIR / "training"
+    assert [path.is_dir() for path in attempts.iterdir()] == [True]
+
+    seen: list[Progress] = []
+    candidate = retrain(snapshot=taken, trainer=runtime.train, serving=None, progress=seen.append)
+    assert candidate is not None
+    assert not any("epoch 2 " in progress.message for progress in seen)
+    assert {point["epoch"] for point in candidate.report["curve"]} == set(range(1, PRMConfig().epochs + 1))
+    assert list(attempts.iterdir()) == []
 
 
 def test_labels_that_cannot_train_are_refused_with_the_reason() -> None:
