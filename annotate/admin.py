@@ -132,6 +132,18 @@ class LabelAdmin(ReadOnly):
     inlines = (StepRatingInline,)
 
 
+@admin.register(models.Benchmark)
+class BenchmarkAdmin(ReadOnly):
+    list_display = ("name", "n_samples", "n_erroneous", "sha256", "added_by", "created_at")
+    list_select_related = ("added_by",)
+
+
+@admin.register(models.Measurement)
+class MeasurementAdmin(ReadOnly):
+    list_display = ("id", "benchmark", "version", "asked_at", "measured_at")
+    list_select_related = ("benchmark", "version")
+
+
 @admin.register(models.Gold)
 class GoldAdmin(ReadOnly):
     list_display = ("id", "solution_id", "accepted", "screens", "created_by", "created_at", "retired_at")

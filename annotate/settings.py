@@ -261,7 +261,7 @@ CELERY_TASK_QUEUES = [Queue(name, queue_arguments=_queue_arguments) for name in 
 CELERY_TASK_DEFAULT_QUEUE = "quick"
 CELERY_TASK_ROUTES = {
     f"annotate.tasks.{name}": {"queue": "model"}
-    for name in ("generate", "score", "bootstrap", "retrain", "propose")
+    for name in ("generate", "score", "bootstrap", "retrain", "benchmark", "propose")
 }
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

@@ -12,6 +12,7 @@ from celery import shared_task
 from django.conf import settings
 
 from annotate.loop import agreement as agreement_stage
+from annotate.loop import benchmark as benchmark_stage
 from annotate.loop import bootstrap as bootstrap_stage
 from annotate.loop import enqueue as enqueue_stage
 from annotate.loop import generate as generate_stage
@@ -29,7 +30,7 @@ from annotate.loop import snapshot as snapshot_stage
 from annotate.loop.checkpoints import fetch
 from annotate.loop.jobs import Work, working
 from annotate.loop.take import free_expired
-from annotate.models import PRMVersion, RoundProblem, Snapshot, Solution
+from annotate.models import Measurement, PRMVersion, RoundProblem, Snapshot, Solution
 from prm_backend import runtime
 from prm_backend.types import ProgressCallback, StepScorer
 
@@ -95,7 +96,7 @@ def score(job_id: int) -> None:
                 scorer=_scorer(prm),
                 progress=_between(work),
             )
-    waiting.call("score", "enqueue")
+    waiting.call("score", "enqueue", "benchmark")
 
 
 @shared_task
@@ -150,7 +151,20 @@ def promote(job_id: int) -> None:
             for candidate in PRMVersion.objects.candidates().filter(decision="").order_by("number"):
                 decided = promote_stage.decide(candidate=candidate)
                 work.message = f"{decided} is {decided.get_status_display()}: {decided.decision}"
-    waiting.call("score", "enqueue", "generate")
+    waiting.call("score", "enqueue", "generate", "benchmark")
+
+
+@shared_task
+def benchmark(job_id: int) -> None:
+    with working(job_id) as work:
+        measurement = Measurement.objects.waiting().select_related("benchmark", "version").first()
+        if work and measurement:
+            benchmark_stage.measure(
+                measurement=measurement,
+                load=lambda: _scorer(measurement.version),
+                progress=_between(work),
+            )
+    waiting.call("benchmark")
 
 
 @shared_task

@@ -9,6 +9,7 @@ from django.urls import include, path
 from annotate.web import (
     access,
     agreement,
+    benchmarks,
     disputes,
     gold,
     health,
@@ -71,7 +72,10 @@ urlpatterns = [
     path("jobs/<int:pk>/retry/", progress.retry_job, name="job_retry"),
     path("versions/", versions.versions, name="versions"),
     path("versions/roll-back/", versions.roll_back, name="roll_back"),
+    path("versions/benchmarks/", benchmarks.send, name="benchmark_send"),
+    path("versions/benchmarks/<int:pk>/remove/", benchmarks.remove, name="benchmark_remove"),
     path("versions/<int:number>/", versions.version, name="version"),
+    path("versions/<int:number>/measure/", benchmarks.measure, name="version_measure"),
     path("versions/<int:number>/promote/", versions.promote, name="version_promote"),
     path("versions/<int:number>/reject/", versions.reject, name="version_reject"),
     path("problems/", problems.problems, name="problems"),

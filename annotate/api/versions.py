@@ -14,13 +14,34 @@ from rest_framework.viewsets import GenericViewSet
 from annotate.api.access import IsManager, caller
 from annotate.api.bodies import Body
 from annotate.loop import promote as verbs
-from annotate.models import Person, PRMStatus, PRMVersion, Snapshot
+from annotate.loop.benchmark import ask_to_measure
+from annotate.loop.waiting import call
+from annotate.models import Measurement, Person, PRMStatus, PRMVersion, Snapshot
+
+
+class MeasurementSerializer(serializers.ModelSerializer[Measurement]):
+    benchmark: serializers.SlugRelatedField = serializers.SlugRelatedField("name", read_only=True)
+    sha256 = serializers.CharField(source="benchmark.sha256", read_only=True)
+    figures = serializers.JSONField(
+        read_only=True,
+        help_text="F1 at its own threshold, at each half's tuned on the other (`crossed`), at the best (`tuned`);"
+        " null while it waits, `refused` with the reason where it cannot be measured.",
+    )
+
+    class Meta:
+        model = Measurement
+        fields = ("benchmark", "sha256", "figures", "measured_at")
+        read_only_fields = fields
 
 
 class VersionSerializer(serializers.ModelSerializer[PRMVersion]):
     snapshot: serializers.SlugRelatedField[Snapshot] = serializers.SlugRelatedField(
         "sha256", read_only=True, allow_null=True, help_text="SHA-256 of the labels it was trained on."
     )
+    threshold = serializers.FloatField(
+        read_only=True, help_text="The p(bad) above which it calls a step wrong; 0.5 where none was tuned."
+    )
+    measurements = MeasurementSerializer(many=True, read_only=True)
     decided_by: serializers.SlugRelatedField[Person] = serializers.SlugRelatedField(
         "username", read_only=True
     )
@@ -35,7 +56,9 @@ class VersionSerializer(serializers.ModelSerializer[PRMVersion]):
             "base",
             "config",
             "n_labels",
+            "threshold",
             "report",
+            "measurements",
             "decision",
             "decided_by",
             "promoted_at",
@@ -53,7 +76,9 @@ class ReasonBody(Body):
 
 
 class Versions(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[PRMVersion]):
-    queryset = PRMVersion.objects.select_related("snapshot", "decided_by")
+    queryset = PRMVersion.objects.select_related("snapshot", "decided_by").prefetch_related(
+        "measurements__benchmark"
+    )
     serializer_class = VersionSerializer
     permission_classes = [IsManager]
     filters = VersionFilters
@@ -82,6 +107,15 @@ class Versions(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[
         """Turn a candidate down."""
         body = ReasonBody.read(request)
         return _shown(verbs.reject(version=self.get_object(), by=caller(request), **body))
+
+    @extend_schema(request=None, responses=VersionSerializer)
+    @action(detail=True, methods=["post"])
+    def measure(self, request: Request, number: int) -> Response:
+        """Let the workers measure it on each benchmark that it has no figures on."""
+        version = self.get_object()
+        ask_to_measure(version=version)
+        call("benchmark")
+        return _shown(self.get_queryset().get(pk=version.pk))
 
     @extend_schema(request=ReasonBody, responses=VersionSerializer)
     @action(detail=False, methods=["post"], url_path="roll-back")

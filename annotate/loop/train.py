@@ -20,6 +20,7 @@ from django.db import connection, transaction
 from django.db.models import Max
 
 from annotate.loop import checkpoints
+from annotate.loop.benchmark import ask_to_measure
 from annotate.models import PRMVersion, Snapshot
 from prm_backend.config import PRMConfig, config_hash
 from prm_backend.types import LabelledSolution, Progress, ProgressCallback, Report
@@ -112,7 +113,7 @@ def _write(
     with connection.cursor() as cursor:
         cursor.execute("select pg_advisory_xact_lock(%s)", [_NUMBER_LOCK])
     newest = PRMVersion.objects.aggregate(number=Max("number"))["number"]
-    version, _ = PRMVersion.objects.get_or_create(
+    version, created = PRMVersion.objects.get_or_create(
         inputs_hash=inputs.hash,
         defaults={
             "number": 0 if newest is None else newest + 1,
@@ -125,6 +126,8 @@ def _write(
             "report": report,
         },
     )
+    if created:
+        ask_to_measure(version=version)
     return version
 
 

@@ -12,7 +12,7 @@ from annotate.loop.agreement import agreement_due
 from annotate.loop.bootstrap import bootstrap_state
 from annotate.loop.enqueue import out_of_order
 from annotate.loop.retrain import retrain_due
-from annotate.models import PRMVersion, RoundProblem, Solution
+from annotate.models import Measurement, PRMVersion, RoundProblem, Solution
 
 
 def _to_generate() -> bool:
@@ -34,6 +34,11 @@ def _to_enqueue() -> bool:
     return RoundProblem.objects.ready_to_choose(prm).exists() or out_of_order(prm).exists()
 
 
+def _to_benchmark() -> bool:
+    """Figures can wait until what people get next is scored."""
+    return Measurement.objects.waiting().exists() and not _to_score()
+
+
 # In loop order. retrain is missing: it works on one snapshot, so only the snapshot stage asks for it.
 WAITING: dict[str, Callable[[], bool]] = {
     "generate": _to_generate,
@@ -43,6 +48,7 @@ WAITING: dict[str, Callable[[], bool]] = {
     "enqueue": _to_enqueue,
     "agreement": agreement_due,
     "snapshot": retrain_due,
+    "benchmark": _to_benchmark,
     "promote": lambda: PRMVersion.objects.candidates().filter(decision="").exists(),
 }
 

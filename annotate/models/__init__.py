@@ -1,5 +1,6 @@
 """The nouns of the web application, a file each, every QuerySet beside its model."""
 
+from .benchmark import Benchmark, Measurement
 from .job import Job, JobStatus, Worker
 from .label import HOW_FAR, Label, StepRating
 from .person import ANNOTATOR, MANAGER, ROLE_NAMES, ROLES, LoginAttempt, Person
@@ -19,6 +20,7 @@ __all__ = [
     "MANAGER",
     "ROLES",
     "ROLE_NAMES",
+    "Benchmark",
     "Change",
     "Concern",
     "Given",
@@ -28,6 +30,7 @@ __all__ = [
     "JobStatus",
     "Label",
     "LoginAttempt",
+    "Measurement",
     "PRMStatus",
     "PRMVersion",
     "Person",

@@ -56,7 +56,7 @@ class PRMVersion(models.Model):
     base = models.CharField(max_length=500)
     config = models.JSONField()
     inputs_hash = models.CharField(
-        max_length=64, unique=True, help_text="snapshot, base and config together: nothing new, nothing done"
+        max_length=64, unique=True, help_text="labels, base and config together: nothing new, nothing done"
     )
     checkpoint = models.CharField(max_length=300, help_text="key prefix in the default storage")
     n_labels = models.PositiveIntegerField(default=0, help_text="human-labelled solutions trained on")

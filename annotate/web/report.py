@@ -8,56 +8,112 @@ from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from annotate.models import PRMVersion
+from prm_backend.evaluation.intervals import wilson
 
-from .plots import Line, confusion_chart, line_chart
+from .plots import Line, Span, confusion_chart, interval_chart, line_chart
 
 # Name in the report: what people read, digits, and whether more is better (None: neither).
-KNOWN: dict[str, tuple[Promise, int, bool | None]] = {
-    "log_likelihood": (gettext_lazy("Log-likelihood of a rating (decides)"), 4, True),
-    "step_accuracy": (gettext_lazy("Steps judged bad or not as people did"), 3, True),
-    "balanced_accuracy": (gettext_lazy("the same, bad and other steps weighing alike"), 3, True),
-    "rating_accuracy": (gettext_lazy("Exact rating of the three"), 3, True),
-    "auc": (gettext_lazy("AUC, bad against other steps"), 3, True),
-    "macro_auc": (gettext_lazy("AUC, mean of each rating against the rest"), 3, True),
-    "first_error_accuracy": (gettext_lazy("First error found exactly, or none where none is"), 3, True),
-    "error_accuracy": (gettext_lazy("found, of solutions with an error"), 3, True),
-    "correct_accuracy": (gettext_lazy("none raised, of solutions without"), 3, True),
-    "calibration_error": (gettext_lazy("Calibration error of p(bad)"), 3, False),
-    "base_log_likelihood": (gettext_lazy("Log-likelihood of guessing by the shares"), 4, None),
-    "majority_accuracy": (gettext_lazy("Steps right by guessing the commoner"), 3, None),
-    "solutions": (gettext_lazy("Held-out solutions"), 0, None),
-    "steps": (gettext_lazy("Held-out steps"), 0, None),
-    "human_steps": (gettext_lazy("of them rated by people"), 0, None),
-    "unscorable": (gettext_lazy("Held-out solutions refused"), 0, None),
-    "train_solutions": (gettext_lazy("Solutions trained on"), 0, None),
-    "train_steps": (gettext_lazy("Steps trained on"), 0, None),
-    "train_unusable": (gettext_lazy("Training solutions left out"), 0, None),
-    "train_loss": (gettext_lazy("Loss at the end of training"), 3, None),
+Known = dict[str, tuple[str | Promise, int, bool | None]]
+_DECIDES: Known = {
+    "log_likelihood": (_("Log-likelihood of a rating (decides)"), 4, True),
+    "base_log_likelihood": (_("Log-likelihood of guessing by the shares"), 4, None),
+    "auc": (_("AUC, bad against other steps"), 3, True),
+    "macro_auc": (_("AUC, mean of each rating against the rest"), 3, True),
+    "rating_accuracy": (_("Exact rating of the three"), 3, True),
 }
-RATINGS = (gettext_lazy("bad"), gettext_lazy("okay"), gettext_lazy("great"))  # as the engine orders them
+_AT_THRESHOLD: Known = {
+    "threshold": (_("p(bad) above which a step is called wrong"), 3, None),
+    "first_error_f1": (_("F1 of the first error, as ProcessBench has it"), 3, True),
+    "error_accuracy_at_threshold": (_("found exactly, of solutions with an error"), 3, True),
+    "correct_accuracy_at_threshold": (_("none raised, of solutions without"), 3, True),
+    "first_error_accuracy_at_threshold": (_("either, of all solutions"), 3, True),
+    "balanced_accuracy_at_threshold": (_("Steps right, bad and other steps weighing alike"), 3, True),
+    "step_accuracy_at_threshold": (_("Steps right"), 3, True),
+}
+_AT_HALF: Known = {
+    "step_accuracy": (_("Steps right"), 3, True),
+    "majority_accuracy": (_("Steps right by guessing the commoner"), 3, None),
+    "balanced_accuracy": (_("Steps right, bad and other steps weighing alike"), 3, True),
+    "first_error_accuracy": (_("First error found exactly, or none where none is"), 3, True),
+    "error_accuracy": (_("found, of solutions with an error"), 3, True),
+    "correct_accuracy": (_("none raised, of solutions without"), 3, True),
+}
+_CALIBRATION: Known = {
+    "calibration_error": (_("Calibration error of p(bad)"), 3, False),
+    "calibration_error_before": (_("before the temperature"), 3, None),
+    "temperature": (_("Temperature"), 3, None),
+}
+_DATA: Known = {
+    "solutions": (_("Held-out solutions"), 0, None),
+    "steps": (_("Held-out steps"), 0, None),
+    "bad_steps": (_("of them rated bad"), 0, None),
+    "human_steps": (_("of them rated by people"), 0, None),
+    "unscorable": (_("Held-out solutions refused"), 0, None),
+    "train_solutions": (_("Solutions trained on"), 0, None),
+    "train_steps": (_("Steps trained on"), 0, None),
+    "train_unusable": (_("Training solutions left out"), 0, None),
+    "tuning_solutions": (_("Solutions set aside for tuning"), 0, None),
+    "tuning_steps": (_("Steps set aside for tuning"), 0, None),
+    "train_loss": (_("Loss at the end of training"), 3, None),
+    "seconds": (_("Seconds it took"), 0, None),
+    "cpu_seconds": (_("Seconds of processor time"), 0, None),
+}
+SECTIONS: tuple[tuple[str | Promise, Known], ...] = (
+    (_("Order and probabilities"), _DECIDES),
+    (_("At its own threshold"), _AT_THRESHOLD),
+    (_("Where p(bad) is above a half"), _AT_HALF),
+    (_("Calibration"), _CALIBRATION),
+    (_("Made of"), _DATA),
+)
+# Of a part of the held-out labels: heading and digits.
+SLICED: dict[str, tuple[str | Promise, int]] = {
+    "solutions": (_("solutions"), 0),
+    "steps": (_("steps"), 0),
+    "bad_steps": (_("bad"), 0),
+    "log_likelihood": (_("log-likelihood"), 3),
+    "auc": (_("AUC"), 3),
+    "balanced_accuracy_at_threshold": (_("balanced accuracy"), 3),
+    "first_error_accuracy_at_threshold": (_("first error"), 3),
+}
+KINDS: dict[str, str | Promise] = {
+    "length": _("Steps of a solution"),
+    "subject": _("Subject"),
+    "level": _("Level"),
+    "source": _("Source"),
+}
+RATINGS = (_("bad"), _("okay"), _("great"))  # as the engine orders them
 
 
 @dataclass(frozen=True)
 class Figure:
     """One metric of a version, beside the version that served when it was trained."""
 
-    name: str
+    name: str | Promise
     value: str
     before: str
     better: bool | None  # None where they are equal, cannot be compared, or neither is better
 
 
-def figures(version: PRMVersion) -> list[Figure]:
-    """Every metric that has a value, the known ones first."""
+def figures(version: PRMVersion) -> list[tuple[str | Promise, list[Figure]]]:
+    """Every metric that has a value, by section; those nobody here knows come last."""
     metrics = version.report.get("metrics", {})
     before = version.report.get("serving", {}).get("metrics", {})
-    names = [name for name in KNOWN if name in metrics] + sorted(set(metrics) - set(KNOWN))
-    known = [name for name in names if (metrics[name], before.get(name)) != (None, None)]
-    return [_figure(name, metrics[name], before.get(name)) for name in known]
+    known = {name for _heading, names in SECTIONS for name in names}
+    further: Known = {name: (words(name), 3, None) for name in sorted(set(metrics) - known)}
+    found = []
+    for heading, names in (*SECTIONS, (gettext("Further"), further)):
+        rows = [
+            _figure(known, metrics[name], before.get(name))
+            for name, known in names.items()
+            if name in metrics and (metrics[name], before.get(name)) != (None, None)
+        ]
+        if rows:
+            found.append((heading, rows))
+    return found
 
 
 def unmeasured(version: PRMVersion) -> bool:
@@ -71,63 +127,128 @@ def short(version: PRMVersion, name: str) -> str:
     return "–" if not _is_number(value) else f"{100 * value:.1f}"
 
 
+@dataclass(frozen=True)
+class Cell:
+    heading: str | Promise
+    value: str
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The held-out labels in parts: a heading, and for each part its name and figures."""
+
+    heading: str | Promise
+    rows: list[tuple[str, list[Cell]]]
+
+
+def slices(version: PRMVersion) -> list[Slices]:
+    """By length, and by each kind of problem that there are two of."""
+    return [
+        Slices(
+            KINDS.get(kind, words(kind)),
+            [
+                (row["name"], [Cell(told, number(row.get(name), n)) for name, (told, n) in SLICED.items()])
+                for row in rows
+            ],
+        )
+        for kind, rows in _told_apart(version)
+    ]
+
+
 def charts(version: PRMVersion) -> list[tuple[str, SafeString]]:
     """How training went, where its probabilities and its ratings err: titles and those charts that can be drawn."""
     tables = version.report.get("tables", {})
-    counts = [[int(count) for count in row] for row in tables.get("confusion", ())]
     drawn = {
-        (title := _("Loss while training")): _training(title, version.report.get("curve", ())),
-        (title := _("Calibration of p(bad)")): _reliability(title, tables.get("reliability", ())),
-        (title := _("Ratings of held-out steps")): confusion_chart(
-            title=title, names=list(map(str, RATINGS)), counts=counts, rows=_("given"), columns=_("predicted")
-        ),
-    }
+        (title := gettext("Loss while training")): _training(title, version.report.get("curve", ())),
+        (title := gettext("Calibration of p(bad)")): _reliability(title, tables),
+        (title := gettext("Held-out steps, at the threshold")): _confusion(title, tables, "confusion_at_threshold"),
+        (title := gettext("Held-out steps, most probable rating")): _confusion(title, tables, "confusion"),
+    }  # fmt: skip
+    for kind, rows in _told_apart(version):
+        title = gettext("First error found: %(kind)s") % {"kind": KINDS.get(kind, words(kind))}
+        drawn[title] = _first_errors(title, rows)
     return [(title, chart) for title, chart in drawn.items() if chart is not None]
 
 
+def words(name: str) -> str:
+    """`train_loss` as "Train loss"."""
+    return name.replace("_", " ").capitalize()
+
+
+def number(value: Any, digits: int) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "–" if value is None else str(value)
+    shown = f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
+    return shown.replace("-", "−")
+
+
+def _told_apart(version: PRMVersion) -> list[tuple[str, list[dict[str, Any]]]]:
+    found: dict[str, list[dict[str, Any]]] = version.report.get("slices", {})
+    return [(kind, rows) for kind, rows in found.items() if kind == "length" or len(rows) > 1]
+
+
 def _training(title: str, curve: Sequence[dict[str, Any]]) -> SafeString | None:
-    drawn = (("loss", _("loss"), False), ("held_out_nll", _("held-out loss"), True))
+    names = {
+        "loss": gettext("loss"),
+        "tuning_nll": gettext("on labels set aside, which choose the epoch"),
+        "held_out_nll": gettext("on held-out labels"),
+    }
     lines = [
-        Line(words, [(p["step"], p[name]) for p in curve if name in p], dots=dots)
-        for name, words, dots in drawn
+        Line(told, [(p["step"], p[name]) for p in curve if name in p], dots=name != "loss")
+        for name, told in names.items()
     ]
     highest = max((y for line in lines for _, y in line.points), default=1)
     return line_chart(
         title=title,
         lines=lines,
-        x_label=_("step"),
-        y_label=_("loss"),
+        x_label=gettext("step"),
+        y_label=gettext("loss"),
         y_range=(0, 1.05 * highest or 1),
     )
 
 
-def _reliability(title: str, rows: Sequence[Sequence[float]]) -> SafeString | None:
+def _reliability(title: str, tables: dict[str, Any]) -> SafeString | None:
     """Each tenth of p(bad) against the share of its steps that people called bad."""
+    named = {"reliability": gettext("as it is"), "reliability_before": gettext("before the temperature")}
+    lines = [
+        Line(told, [(row[0], row[1]) for row in tables.get(name, ())], dots=True)
+        for name, told in named.items()
+    ]
     return line_chart(
         title=title,
-        lines=[
-            Line(_("held-out steps"), [(row[0], row[1]) for row in rows], dots=True),
-            Line(_("if it meant what it says"), [(0, 0), (1, 1)], reference=True),
-        ],
-        x_label=_("p(bad)"),
-        y_label=_("share that is bad"),
+        lines=[*lines, Line(gettext("if it meant what it says"), [(0, 0), (1, 1)], reference=True)],
+        x_label=gettext("p(bad)"),
+        y_label=gettext("share that is bad"),
         x_range=(0, 1),
         y_range=(0, 1),
     )
 
 
-def _figure(name: str, value: Any, before: Any) -> Figure:
-    words, digits, up = KNOWN.get(name, (name.replace("_", " ").capitalize(), 3, None))
-    comparable = up is not None and isinstance(value, int | float) and isinstance(before, int | float)
+def _confusion(title: str, tables: dict[str, Any], name: str) -> SafeString | None:
+    counts = [[int(count) for count in row] for row in tables.get(name, ())]
+    return confusion_chart(
+        title=title,
+        names=[str(name) for name in RATINGS],
+        counts=counts,
+        rows=gettext("given"),
+        columns=gettext("predicted"),
+    )
+
+
+def _first_errors(title: str, rows: Sequence[dict[str, Any]]) -> SafeString | None:
+    spans = []
+    for row in rows:
+        share, n = row.get("first_error_accuracy_at_threshold"), row["solutions"]
+        ends = (None, None) if share is None else wilson(round(share * n), n)
+        spans.append(Span(f"{row['name']} ({n:,})", share, *ends))
+    return interval_chart(title=title, spans=spans, x_range=(0, 1))
+
+
+def _figure(known: tuple[str | Promise, int, bool | None], value: Any, before: Any) -> Figure:
+    name, digits, up = known
+    comparable = up is not None and _is_number(value) and _is_number(before)
     better = (value > before) == up if comparable and value != before else None
-    return Figure(str(words), _number(value, digits), _number(before, digits), better)
-
-
-def _number(value: Any, digits: int) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return "–" if value is None else str(value)
-    shown = f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
-    return shown.replace("-", "−")
+    return Figure(name, number(value, digits), number(before, digits), better)
 
 
 def _is_number(value: Any) -> bool:

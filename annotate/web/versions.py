@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.loop import promote as verbs
-from annotate.models import PRMVersion
+from annotate.models import Benchmark, Job, PRMVersion
 
-from . import report
+from . import benchmarks, report
 from .access import PersonRequest, manager_required
 from .acts import act
 
@@ -20,9 +20,12 @@ from .acts import act
 @manager_required
 @require_safe
 def versions(request: PersonRequest) -> HttpResponse:
+    here = list(Benchmark.objects.select_related("added_by"))
+    charts = benchmarks.charts(here)
     context = {
-        "versions": PRMVersion.objects.select_related("decided_by")[:200],
+        "versions": PRMVersion.objects.select_related("decided_by").prefetch_related("measurements")[:200],
         "previous": PRMVersion.objects.previous(),
+        "benchmarks": [(benchmark, charts[benchmark.pk]) for benchmark in here],
     }
     return render(request, "versions/versions.html", context)
 
@@ -31,6 +34,8 @@ def versions(request: PersonRequest) -> HttpResponse:
 @require_safe
 def version(request: PersonRequest, number: int) -> HttpResponse:
     one = get_object_or_404(PRMVersion.objects.select_related("snapshot", "decided_by"), number=number)
+    compared_with = one.report.get("serving", {}).get("number")
+    measured = benchmarks.measured(one, compared_with)
     context: dict[str, Any] = {
         "version": one,
         "previous": PRMVersion.objects.previous() if one.status == "promoted" else None,
@@ -38,7 +43,12 @@ def version(request: PersonRequest, number: int) -> HttpResponse:
         "unmeasured": report.unmeasured(one),
         "charts": report.charts(one),
         "notes": one.report.get("notes", ()),
-        "compared_with": one.report.get("serving", {}).get("number"),
+        "slices": report.slices(one),
+        "sliced": [heading for heading, _digits in report.SLICED.values()],
+        "measured": measured,
+        "measuring": Job.objects.active().filter(kind="benchmark").first() if measured else None,
+        "unasked": Benchmark.objects.exclude(measurements__in=[one.measurement for one in measured]).exists(),
+        "compared_with": compared_with,
         "config": sorted(one.config.items()),
     }
     return render(request, "versions/version.html", context)

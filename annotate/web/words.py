@@ -7,6 +7,7 @@ from django import template
 from annotate.loop import keymap
 from annotate.models import PRMVersion
 
+from .benchmarks import f1
 from .report import short
 
 register = template.Library()
@@ -36,6 +37,9 @@ def about(seconds: float) -> str:
 def metric(version: PRMVersion, name: str) -> str:
     """One figure of a version's report, for a table."""
     return short(version, name)
+
+
+register.filter("benchmark_f1", f1)
 
 
 @register.filter

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import xml.etree.ElementTree as ElementTree
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from annotate.loop.benchmark import measure
+from annotate.models import Benchmark, Job, Measurement
 from annotate.web.plots import Line, confusion_chart, line_chart
 from tests.factories import PRMVersionFactory, ServingPRMFactory, SnapshotFactory
+from tests.loop.test_benchmark import Wary, rows
 
 
 def test_a_report_stands_beside_that_of_the_version_that_served(as_manager: Client) -> None:
@@ -51,7 +56,7 @@ def test_a_report_stands_beside_that_of_the_version_that_served(as_manager: Clie
         "ab" * 32,
         "epochs",
         "loss falls from 1 to 0.5 at 2.",
-        "held-out steps rises from 0.1 to 0.8 at 0.9.",
+        "as it is rises from 0.1 to 0.8 at 0.9.",
         "given bad: 8 bad, 1 okay, 1 great",
     ):
         assert expected in html, expected
@@ -70,6 +75,91 @@ def test_a_version_measured_on_nothing_says_so_in_place_of_empty_figures(as_mana
     assert "There were none yet to measure it on" in html
     assert "AUC" not in html
     assert "171" in html
+
+
+def test_a_version_tells_its_threshold_what_parts_of_the_labels_say_and_how_it_was_calibrated(
+    as_manager: Client,
+) -> None:
+    part = {"solutions": 9, "steps": 40, "bad_steps": 4, "log_likelihood": -0.4, "auc": 0.71}
+    part |= {"balanced_accuracy_at_threshold": 0.66, "first_error_accuracy_at_threshold": 1 / 3}
+    PRMVersionFactory.create(
+        number=0,
+        report={
+            "metrics": {"threshold": 0.213, "first_error_f1": 0.31, "temperature": 1.12, "steps": 40},
+            "tables": {
+                "confusion_at_threshold": [[3.0, 0.0, 1.0], [0.0, 2.0, 3.0], [5.0, 1.0, 25.0]],
+                "reliability": [[0.05, 0.1, 12.0]],
+                "reliability_before": [[0.15, 0.1, 12.0]],
+            },
+            "slices": {
+                "length": [part | {"name": "4–6"}],
+                "subject": [part | {"name": "Algebra"}, part | {"name": "<b>Geometry"}],
+                "source": [part | {"name": "the only one"}],
+            },
+        },
+    )
+    html = as_manager.get("/versions/0/").content.decode()
+    for expected in (
+        "p(bad) above which a step is called wrong",
+        "0.213",
+        "given bad: 3 bad, 0 okay, 1 great",
+        "before the temperature stays from 0.1 to 0.1",
+        "Steps of a solution",
+        "Algebra (9): 0.33, between 0.12 and 0.65",
+        "&lt;b&gt;Geometry",
+        "−0.400",
+    ):
+        assert expected in html, expected
+    assert "the only one" not in html  # it says what the whole says
+
+
+def test_without_a_benchmark_a_version_says_how_to_get_one(as_manager: Client) -> None:
+    PRMVersionFactory.create(number=0)
+    assert "Qwen/ProcessBench" in as_manager.get("/versions/0/").content.decode()
+
+
+def test_a_benchmark_is_sent_measured_shown_beside_the_version_before_and_removed(as_manager: Client) -> None:
+    old = ServingPRMFactory.create(number=0)
+    new = PRMVersionFactory.create(
+        number=1, snapshot=SnapshotFactory.create(), report={"serving": {"number": 0, "metrics": {}}}
+    )
+    told = as_manager.post("/versions/benchmarks/", {"file": benchmark_file()}, follow=True).content.decode()
+    assert "processbench.json is here" in told
+    assert [one.version for one in Measurement.objects.waiting()] == [old]
+    assert [job.kind for job in Job.objects.all()] == ["benchmark"]
+    assert "waits for a worker" in as_manager.get("/versions/0/").content.decode()
+
+    assert "Measure it" in as_manager.get("/versions/1/").content.decode()
+    as_manager.post("/versions/1/measure/")
+    for waits in list(Measurement.objects.waiting()):
+        measure(measurement=waits, load=Wary)
+    html = as_manager.get("/versions/1/").content.decode()
+    assert "20 solutions, 10 with an error" in html
+    assert "tuned on one half for the other" in html
+    assert "F1 of v0" in html
+    assert "Measure it" not in html
+    listed = as_manager.get("/versions/").content.decode()
+    assert f"{new}: 1.00, between 1.00 and 1.00" in listed
+    assert "F1 on processbench.json" in listed
+    as_manager.post(f"/versions/benchmarks/{Benchmark.objects.get().pk}/remove/")
+    assert not Measurement.objects.exists()
+
+
+def test_a_file_that_is_no_benchmark_is_refused_with_the_reason(as_manager: Client) -> None:
+    sent = SimpleUploadedFile("notes.json", b'[{"problem": "<script>"}]')
+    html = as_manager.post("/versions/benchmarks/", {"file": sent}, follow=True).content.decode()
+    assert "no file of labelled solutions" in html
+    assert "steps must be a list" in html
+    assert "Choose a file first" in as_manager.post("/versions/benchmarks/", follow=True).content.decode()
+
+
+def test_benchmarks_are_for_managers(as_annotator: Client) -> None:
+    for path in ("/versions/benchmarks/", "/versions/benchmarks/1/remove/", "/versions/0/measure/"):
+        assert as_annotator.post(path).status_code == 403
+
+
+def benchmark_file() -> SimpleUploadedFile:
+    return SimpleUploadedFile("processbench.json", json.dumps(rows()).encode())
 
 
 def _svg(text: str | None) -> ElementTree.Element:
