@@ -37,7 +37,7 @@ def add_benchmark(*, file: BinaryIO | File, by: Person | None = None) -> Benchma
     One that is there already is returned as it is. Raises BenchmarkRefused for a file with a row that cannot be read:
     figures on a part of it could not be compared with anybody's.
     """
-    name = PurePath(str(file.name).replace("\\", "/")).name[:200]
+    name = PurePath(str(file.name).replace("\\", "/")).name.partition(".")[0][:200]
     digest, erroneous, count = hashlib.sha256(), 0, 0
     with tempfile.TemporaryFile() as kept:
         for count, sample in enumerate(_samples(file), start=1):

@@ -64,10 +64,10 @@ def measured(version: PRMVersion, before: int | None) -> list[Measured]:
 
 
 def f1(version: PRMVersion) -> str:
-    """The F1 a list shows, in percent: on the first benchmark. Prefetch `measurements`."""
+    """The F1 a list shows: on the first benchmark. Prefetch `measurements`."""
     for one in sorted(version.measurements.all(), key=lambda one: one.benchmark_id):
         if found := _compared(one):
-            return f"{100 * found['f1']:.1f}"
+            return number(found["f1"], 3)
     return "–"
 
 

@@ -127,6 +127,11 @@ def short(version: PRMVersion, name: str) -> str:
     return "–" if not _is_number(value) else f"{100 * value:.1f}"
 
 
+def figure(version: PRMVersion, name: str) -> str:
+    """One metric as a list of versions shows it, with three digits."""
+    return number(version.report.get("metrics", {}).get(name), 3)
+
+
 @dataclass(frozen=True)
 class Cell:
     heading: str | Promise

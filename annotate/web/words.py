@@ -8,7 +8,7 @@ from annotate.loop import keymap
 from annotate.models import PRMVersion
 
 from .benchmarks import f1
-from .report import short
+from .report import figure, short
 
 register = template.Library()
 
@@ -40,6 +40,7 @@ def metric(version: PRMVersion, name: str) -> str:
 
 
 register.filter("benchmark_f1", f1)
+register.filter("figure", figure)
 
 
 @register.filter

@@ -73,7 +73,7 @@ def test_a_file_is_kept_once_and_the_serving_version_is_to_be_measured_on_it() -
     serving = ServingPRMFactory()
     PRMVersionFactory()
     added = add_benchmark(file=file())
-    assert (added.name, added.n_samples, added.n_erroneous) == ("processbench.json", 20, 10)
+    assert (added.name, added.n_samples, added.n_erroneous) == ("processbench", 20, 10)
     assert [one.version for one in Measurement.objects.waiting()] == [serving]
     assert add_benchmark(file=file(name="again.json")) == added
     assert Benchmark.objects.count() == 1
@@ -170,7 +170,7 @@ def test_the_command_says_what_it_kept_and_refuses_what_is_none(tmp_path: Any, c
     path = tmp_path / "gsm8k.json"
     path.write_text(json.dumps(rows()))
     call_command("import_benchmark", path)
-    assert capsys.readouterr().out == "gsm8k.json: 20 solutions, 10 with an error\n"
+    assert capsys.readouterr().out == "gsm8k: 20 solutions, 10 with an error\n"
     path.write_text("[]")
     with pytest.raises(CommandError, match="with an error"):
         call_command("import_benchmark", path)

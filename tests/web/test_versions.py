@@ -124,7 +124,7 @@ def test_a_benchmark_is_sent_measured_shown_beside_the_version_before_and_remove
         number=1, snapshot=SnapshotFactory.create(), report={"serving": {"number": 0, "metrics": {}}}
     )
     told = as_manager.post("/versions/benchmarks/", {"file": benchmark_file()}, follow=True).content.decode()
-    assert "processbench.json is here" in told
+    assert "processbench is here" in told
     assert [one.version for one in Measurement.objects.waiting()] == [old]
     assert [job.kind for job in Job.objects.all()] == ["benchmark"]
     assert "waits for a worker" in as_manager.get("/versions/0/").content.decode()
@@ -140,7 +140,7 @@ def test_a_benchmark_is_sent_measured_shown_beside_the_version_before_and_remove
     assert "Measure it" not in html
     listed = as_manager.get("/versions/").content.decode()
     assert f"{new}: 1.00, between 1.00 and 1.00" in listed
-    assert "F1 on processbench.json" in listed
+    assert "F1 on processbench" in listed
     as_manager.post(f"/versions/benchmarks/{Benchmark.objects.get().pk}/remove/")
     assert not Measurement.objects.exists()
 
