@@ -14,6 +14,7 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.models import Benchmark, Measurement, Person, PRMVersion
@@ -42,20 +43,22 @@ def add_benchmark(*, file: BinaryIO | File, by: Person | None = None) -> Benchma
     with tempfile.TemporaryFile() as kept:
         for count, sample in enumerate(_samples(file), start=1):
             if count > MOST:
-                raise BenchmarkRefused(f"{name} has more than {MOST:,} solutions: take a part of them.")
+                most = _("%(name)s has more than %(n)s solutions: take a part of them.")
+                raise BenchmarkRefused(most % {"name": name, "n": f"{MOST:,}"})
             line = f"{json.dumps(to_dict(sample), sort_keys=True)}\n".encode()
             erroneous += sample.first_error >= 0
             digest.update(line)
             kept.write(line)
         if erroneous in (0, count):
-            raise BenchmarkRefused(f"{name} needs solutions with an error and solutions without one.")
+            needs = _("%(name)s needs solutions with an error and solutions without one.")
+            raise BenchmarkRefused(needs % {"name": name})
         sha256 = digest.hexdigest()
         if known := Benchmark.objects.filter(sha256=sha256).first():
             return known
         kept.seek(0)
         path = default_storage.save(f"benchmarks/{sha256}.jsonl", File(kept))
     with transaction.atomic():
-        added, _ = Benchmark.objects.get_or_create(
+        added, _created = Benchmark.objects.get_or_create(
             sha256=sha256,
             defaults={
                 "name": name,
@@ -107,7 +110,7 @@ def _figures(measurement: Measurement, scorer: StepScorer, progress: ProgressCal
     steps = [sample.steps for sample in samples]
     scored = []
     for start in range(0, len(samples), _TOGETHER):
-        progress(Progress(start, len(samples), f"measuring {measurement}"))
+        progress(Progress(start, len(samples), f"measuring {measurement.version} on {measurement.benchmark}"))
         scored += scorer.score(problems[start : start + _TOGETHER], steps[start : start + _TOGETHER])
     first_errors = [sample.first_error for sample in samples]
     crosswise = crossed(scored, first_errors, problems)
@@ -127,7 +130,7 @@ def _samples(file: BinaryIO | File) -> list[LabelledSolution]:
     samples = []
     for sample in read_step_labels(file, limits=LARGEST):  # type: ignore[arg-type]
         if isinstance(sample, Refused):
-            where = f"line {sample.line:,}: " if sample.line else ""
-            raise BenchmarkRefused(f"This is no file of labelled solutions. {where}{sample.reason}")
+            none = _("This is no file of labelled solutions. Line %(line)s: %(why)s")
+            raise BenchmarkRefused(none % {"line": f"{sample.line:,}", "why": sample.reason})
         samples.append(sample)
     return samples

@@ -77,7 +77,7 @@ def charts(benchmarks: Iterable[Benchmark]) -> dict[int, SafeString | None]:
     for benchmark in benchmarks:
         rows = benchmark.measurements.measured().select_related("version").order_by("-version__number")
         spans = [
-            Span(str(one.version), found["f1"], found["low"], found["high"])
+            Span(f"v{one.version.number}", found["f1"], found["low"], found["high"])
             for one in rows[:CHARTED]
             if (found := _compared(one))
         ]
@@ -125,7 +125,7 @@ def measure(request: PersonRequest, number: int) -> HttpResponse:
     def do() -> str:
         verbs.ask_to_measure(version=version)
         call("benchmark")
-        return _("The workers measure %(version)s.") % {"version": version}
+        return _("The workers measure %(version)s.") % {"version": f"v{version.number}"}
 
     return act(request, do, back_to=version.get_absolute_url())
 

@@ -17,6 +17,7 @@ register = template.Library()
 
 JOB_NAMES = {
     "agreement": gettext_lazy("Measure agreement"),
+    "benchmark": gettext_lazy("Measure a version"),
     "bootstrap": gettext_lazy("Train the first PRM"),
     "enqueue": gettext_lazy("Choose solutions"),
     "generate": gettext_lazy("Sample solutions"),
@@ -47,6 +48,7 @@ WORK = (
     _("reading the solutions through the frozen layers"),
     _("training, epoch %(n)s of %(all)s"),
     _("judging on held-out labels"),
+    _("measuring %(version)s on %(name)s"),
     _("keeping the checkpoint"),
     _("importing problems"),
     _("importing labels"),
@@ -103,6 +105,16 @@ FINDINGS = (
     _("trained on the grades of final answers: no human labels"),
     _("%(n)s training solutions had no label that could be used"),
     _("%(n)s held-out solutions could not be scored"),
+    _(
+        "too few labels to set some aside for tuning: the last epoch, temperature 1 and threshold 0.5 were taken"
+    ),
+    _("epoch %(n)s and the temperature were chosen on %(all)s solutions of problems kept from training"),
+    _(
+        "epoch %(n)s, the temperature and the threshold %(at)s of p(bad) were chosen on %(all)s solutions of problems "
+        "kept from training"
+    ),
+    _("%(n)s or more"),
+    _("others"),
     _("no %(what)s is given by two people yet"),
     _("every %(what)s two people gave is the same one"),
     _("both gave one and the same rating throughout"),

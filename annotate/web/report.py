@@ -15,6 +15,7 @@ from annotate.models import PRMVersion
 from prm_backend.evaluation.intervals import wilson
 
 from .plots import Line, Span, confusion_chart, interval_chart, line_chart
+from .records import told
 
 # Name in the report: what people read, digits, and whether more is better (None: neither).
 Known = dict[str, tuple[str | Promise, int, bool | None]]
@@ -152,7 +153,10 @@ def slices(version: PRMVersion) -> list[Slices]:
         Slices(
             KINDS.get(kind, words(kind)),
             [
-                (row["name"], [Cell(told, number(row.get(name), n)) for name, (told, n) in SLICED.items()])
+                (
+                    told(row["name"]),
+                    [Cell(heading, number(row.get(name), n)) for name, (heading, n) in SLICED.items()],
+                )
                 for row in rows
             ],
         )
@@ -199,8 +203,8 @@ def _training(title: str, curve: Sequence[dict[str, Any]]) -> SafeString | None:
         "held_out_nll": gettext("on held-out labels"),
     }
     lines = [
-        Line(told, [(p["step"], p[name]) for p in curve if name in p], dots=name != "loss")
-        for name, told in names.items()
+        Line(legend, [(p["step"], p[name]) for p in curve if name in p], dots=name != "loss")
+        for name, legend in names.items()
     ]
     highest = max((y for line in lines for _, y in line.points), default=1)
     return line_chart(
@@ -216,8 +220,8 @@ def _reliability(title: str, tables: dict[str, Any]) -> SafeString | None:
     """Each tenth of p(bad) against the share of its steps that people called bad."""
     named = {"reliability": gettext("as it is"), "reliability_before": gettext("before the temperature")}
     lines = [
-        Line(told, [(row[0], row[1]) for row in tables.get(name, ())], dots=True)
-        for name, told in named.items()
+        Line(legend, [(row[0], row[1]) for row in tables.get(name, ())], dots=True)
+        for name, legend in named.items()
     ]
     return line_chart(
         title=title,
@@ -245,7 +249,7 @@ def _first_errors(title: str, rows: Sequence[dict[str, Any]]) -> SafeString | No
     for row in rows:
         share, n = row.get("first_error_accuracy_at_threshold"), row["solutions"]
         ends = (None, None) if share is None else wilson(round(share * n), n)
-        spans.append(Span(f"{row['name']} ({n:,})", share, *ends))
+        spans.append(Span(f"{told(row['name'])} ({n:,})", share, *ends))
     return interval_chart(title=title, spans=spans, x_range=(0, 1))
 
 

@@ -172,11 +172,9 @@ def _with_training(
 def _tuned(tuning: Sequence[Example], curve: Curve, threshold: float | None) -> str:
     if not tuning:
         return "too few labels to set some aside for tuning: the last epoch, temperature 1 and threshold 0.5 were taken"
-    cut = (
-        "" if threshold is None else f" and the threshold {threshold:.3f} of p(bad), by the first error's F1,"
-    )
-    epochs = [point["tuning_nll"] for point in curve if "tuning_nll" in point]
-    epoch = f"epoch {epochs.index(min(epochs)) + 1}, " if epochs else ""
-    return (
-        f"{epoch}the temperature{cut} were chosen on {len(tuning)} solutions of problems kept from training"
-    )
+    losses = [point["tuning_nll"] for point in curve if "tuning_nll" in point]
+    epoch = losses.index(min(losses)) + 1 if losses else int(curve[-1]["epoch"])
+    what = f"epoch {epoch} and the temperature"
+    if threshold is not None:
+        what = f"epoch {epoch}, the temperature and the threshold {threshold:.3f} of p(bad)"
+    return f"{what} were chosen on {len(tuning)} solutions of problems kept from training"

@@ -140,7 +140,7 @@ def test_a_training_ends_early_and_keeps_the_best_epoch_by_the_labels_set_aside(
     assert len(told) == best + 1 + 2 < 30
     assert report.metrics["tuning_solutions"] == sum(aside)
     assert report.metrics["train_solutions"] == len(MANY) - sum(aside)
-    assert any(note.startswith(f"epoch {best + 1}, the temperature") for note in report.notes)
+    assert any(note.startswith(f"epoch {best + 1} and the temperature") for note in report.notes)
     shorter = train(base, tmp_path / "v2", replace(TUNED, epochs=30, patience=1), lying)
     assert shorter.metrics["log_likelihood"] == report.metrics["log_likelihood"]
 

@@ -82,7 +82,7 @@ def test_a_file_is_kept_once_and_the_serving_version_is_to_be_measured_on_it() -
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ([{"problem": "?", "steps": ["a"], "label": 4}, *rows()], "line 1: label must be -1 or the index"),
+        ([{"problem": "?", "steps": ["a"], "label": 4}, *rows()], "Line 1: label must be -1 or the index"),
         ([row for row in rows() if row["label"] < 0], "with an error and solutions without"),
         (b"{not JSON", "no file of labelled solutions"),
         (b"", "with an error and solutions without"),

@@ -139,7 +139,7 @@ def test_a_benchmark_is_sent_measured_shown_beside_the_version_before_and_remove
     assert "F1 of v0" in html
     assert "Measure it" not in html
     listed = as_manager.get("/versions/").content.decode()
-    assert f"{new}: 1.00, between 1.00 and 1.00" in listed
+    assert f"v{new.number}: 1.00, between 1.00 and 1.00" in listed
     assert "F1 on processbench" in listed
     as_manager.post(f"/versions/benchmarks/{Benchmark.objects.get().pk}/remove/")
     assert not Measurement.objects.exists()
