@@ -70,6 +70,7 @@ SECTIONS: tuple[tuple[str | Promise, Known], ...] = (
     (_("Calibration"), _CALIBRATION),
     (_("Made of"), _DATA),
 )
+KNOWN: Known = {name: known for _heading, names in SECTIONS for name, known in names.items()}
 # Of a part of the held-out labels: heading and digits.
 SLICED: dict[str, tuple[str | Promise, int]] = {
     "solutions": (_("solutions"), 0),
@@ -103,8 +104,7 @@ def figures(version: PRMVersion) -> list[tuple[str | Promise, list[Figure]]]:
     """Every metric that has a value, by section; those nobody here knows come last."""
     metrics = version.report.get("metrics", {})
     before = version.report.get("serving", {}).get("metrics", {})
-    known = {name for _heading, names in SECTIONS for name in names}
-    further: Known = {name: (words(name), 3, None) for name in sorted(set(metrics) - known)}
+    further: Known = {name: (words(name), 3, None) for name in sorted(set(metrics) - set(KNOWN))}
     found = []
     for heading, names in (*SECTIONS, (gettext("Further"), further)):
         rows = [

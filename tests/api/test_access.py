@@ -50,6 +50,7 @@ FOR_MANAGERS = [
     ("get", "versions/1/"),
     ("post", "versions/1/promote/"),
     ("post", "versions/1/reject/"),
+    ("post", "versions/1/measure/"),
     ("post", "versions/roll-back/"),
     ("post", "retrain/"),
     ("get", "jobs/"),

@@ -92,7 +92,14 @@ def cpu_seconds() -> float:
 
 
 def figures(prefix: str, trained: Report, bench: ProcessBench) -> dict[str, Any]:
-    kept = ("step_accuracy", "balanced_accuracy", "auc", "log_likelihood", "first_error_accuracy", "threshold")
+    kept = (
+        "step_accuracy",
+        "balanced_accuracy",
+        "auc",
+        "log_likelihood",
+        "first_error_accuracy",
+        "threshold",
+    )
     kept += ("balanced_accuracy_at_threshold", "first_error_accuracy_at_threshold", "first_error_f1")
     return {f"{prefix}_{key}": trained.metrics[key] for key in kept} | {
         f"{prefix}_processbench_f1": bench.f1,

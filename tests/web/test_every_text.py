@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from annotate import urls
 from annotate.loop.overlap import spread
-from annotate.models import Concern, Gold, Person, Queue, QueueItem, Way, Worker
+from annotate.models import Benchmark, Concern, Gold, Person, PRMVersion, Queue, QueueItem, Way, Worker
 from annotate.web import report
+from annotate.web.benchmarks import THRESHOLDS
 from tests.factories import (
     AnnotatorFactory,
     GoldFactory,
@@ -52,8 +53,13 @@ def house(broker: str) -> dict[str, Any]:
         suspension="agreed with 3 of the latest 9 gold answers; the bar is 60%"
     )
     metrics: dict[str, Any] = dict.fromkeys(report.KNOWN, 0.5)
-    tables = {"confusion": [[3, 1, 0], [1, 2, 0], [0, 0, 5]], "reliability": [[0.1, 0.2], [0.5, 0.4]]}
-    curve = [{"epoch": 1, "step": n, "loss": 1 / (1 + n), "held_out_nll": 0.5} for n in range(4)]
+    confusion, reliability = [[3, 1, 0], [1, 2, 0], [0, 0, 5]], [[0.1, 0.2], [0.5, 0.4]]
+    tables = {"confusion": confusion, "confusion_at_threshold": confusion}
+    tables |= {"reliability": reliability, "reliability_before": reliability}
+    point = {"epoch": 1, "tuning_nll": 0.5, "held_out_nll": 0.5}
+    curve = [point | {"step": n, "loss": 1 / (1 + n)} for n in range(4)]
+    part = dict.fromkeys(report.SLICED, 0.5) | {"solutions": 3}
+    parts = [part | {"name": name} for name in ("1–3", "11 or more", "others")]
     PRMVersionFactory.create(number=0, status="retired", promoted_at=now, report={"metrics": metrics})
     ServingPRMFactory.create(
         number=1,
@@ -63,12 +69,37 @@ def house(broker: str) -> dict[str, Any]:
             "serving": {"number": 0, "metrics": metrics},
             "curve": curve,
             "tables": tables,
-            "notes": ["3 held-out solutions could not be scored"],
+            "slices": dict.fromkeys(("length", "subject", "level", "source"), parts),
+            "notes": [
+                "3 held-out solutions could not be scored",
+                "too few labels to set some aside for tuning: the last epoch, temperature 1 and threshold 0.5 were "
+                "taken",
+                "epoch 5 and the temperature were chosen on 33 solutions of problems kept from training",
+                "epoch 5, the temperature and the threshold 0.213 of p(bad) were chosen on 33 solutions of problems "
+                "kept from training",
+            ],
         },
         decision="the first PRM: nothing served before; 12 labels\nΜάρα: promoted by hand",
         decided_by=mara,
     )
     candidate = PRMVersionFactory.create(number=2, snapshot=SnapshotFactory.create())
+    benchmarks = [
+        Benchmark.objects.create(
+            name=name, sha256=name, path=f"benchmarks/{name}.jsonl", n_samples=9, n_erroneous=4
+        )
+        for name in ("Α", "Β", "Γ")
+    ]
+    f1 = {
+        "f1": 0.3,
+        "low": 0.2,
+        "high": 0.4,
+        "error_accuracy": 0.2,
+        "correct_accuracy": 0.4,
+        "threshold": 0.2,
+    }
+    for benchmark, figures in zip(benchmarks[:2], (dict.fromkeys(THRESHOLDS, f1), None), strict=True):
+        for version in PRMVersion.objects.filter(number__lt=2):
+            version.measurements.create(benchmark=benchmark, figures=figures)
     queue = QueueFactory.create(name="Ουρά", overlap=2, hints=True, takes_rounds=True)
     QueueFactory.create(name="Βήματα", way=Way.STEP_BY_STEP, paused_at=now)
     apart = item(queue=queue)
@@ -133,6 +164,7 @@ def house(broker: str) -> dict[str, Any]:
     return {
         "mara": mara, "ada": ada, "ben": ben, "queue": queue, "candidate": candidate, "held": held, "runs": runs,
         "failed": failed, "doubtful": doubtful, "concerns": concerns, "golds": golds, "labels": labels, "apart": apart,
+        "benchmark": benchmarks[2],
     }  # fmt: skip
 
 
@@ -197,6 +229,9 @@ def test_managers_acts_say_nothing_of_their_own(house: dict[str, Any]) -> None:
         ("version_reject", [2], {}),
         ("roll_back", [], {"reason": ""}),
         ("version_reject", [1], {}),
+        ("benchmark_send", [], {}),
+        ("version_measure", [1], {}),
+        ("benchmark_remove", [house["benchmark"].pk], {}),
         ("upload", [], {}),
         ("undecided_decide", [house["doubtful"].pk], {"outcome": "x"}),
         ("undecided_decide", [house["doubtful"].pk], {"outcome": "wrong"}),
