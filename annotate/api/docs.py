@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -76,7 +74,10 @@ def _page() -> dict[str, Any]:
     ]
     bodies = {operation["body_name"] for operation in operations}
     return {
-        "groups": [(tag, list(group)) for tag, group in groupby(operations, key=itemgetter("tag"))],
+        "groups": [
+            (tag, [operation for operation in operations if operation["tag"] == tag])
+            for tag in dict.fromkeys(operation["tag"] for operation in operations)
+        ],
         "shapes": [
             (name, _fields(schema, shape))
             for name, shape in schema["components"]["schemas"].items()
