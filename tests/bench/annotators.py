@@ -43,8 +43,11 @@ class Annotator:
             raise RuntimeError(f"{path} was answered with {head!r} {answer[:500]!r}")
         return answer
 
-    def label(self, pairs: int, ratings: int) -> None:
-        """Rate so many steps of each item, the last of them -1, and submit; without ratings, give it up."""
+    def label(self, pairs: int, ratings: int, floor: Annotator | None = None) -> None:
+        """Rate so many steps of each item, the last of them -1, and submit; without ratings, give it up.
+
+        Between two items `floor` is asked once, so that both are measured in the same seconds.
+        """
         item = item_of(self.ask("open", "/label/"))
         ending = {} if ratings else {"finish_reason": "give_up", "comment": "a bench"}
         for pair in range(pairs):
@@ -54,11 +57,14 @@ class Annotator:
             answer = self.ask("submit+next", f"/label/{item}/submit/", active_ms=pair, **ending)
             self.taken.append(item)
             item = item_of(answer)
+            if floor is not None:
+                floor.touch(1)
+                self.spent["floor"] = floor.spent["touch"]
 
-    def touch(self, times: int, item: int) -> None:
-        """Ask the floor, so many times."""
+    def touch(self, times: int) -> None:
+        """Ask the floor, so many times; each client has a row of its own there."""
         for time_ in range(times):
-            self.ask("touch", f"/touch/{item}/", time=time_)
+            self.ask("touch", f"/touch/{id(self)}/", time=time_)
 
     def _exchange(self, request: bytes) -> tuple[int, bytes, bytes]:
         for fresh in (False, True):

@@ -16,14 +16,14 @@ from django.urls import path
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotate.settings")
 
 
-def touch(request: HttpRequest, item: int) -> HttpResponse:
+def touch(request: HttpRequest, row: int) -> HttpResponse:
     with connection.cursor() as cursor:
-        cursor.execute("update annotate_queueitem set rank = rank + 1 where id = %s", [item])
-    body = f'<p data-item="{item}">'
+        cursor.execute("update bench_floor set n = n + 1 where id = %s", [row % 1000])
+    body = f"<p>{row}</p>"
     return HttpResponse(body, headers={"Content-Length": str(len(body))})
 
 
-urlpatterns = [path("touch/<int:item>/", touch), path("login/", lambda request: HttpResponse())]
+urlpatterns = [path("touch/<int:row>/", touch), path("login/", lambda request: HttpResponse())]
 
 settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
 application = get_wsgi_application()
