@@ -58,6 +58,11 @@ DATABASES: dict[str, dict[str, Any]] = {
     if CONFIG.database_url is None
     else dict(dj_database_url.parse(CONFIG.database_url)),
 }
+# What is asked often is planned once a connection, else half of what the database does for an annotator (decision 21).
+# A pooler that gives each transaction another connection wants `?server_side_binding=false` behind DATABASE_URL.
+_OPTIONS = DATABASES["default"].setdefault("OPTIONS", {})
+if _OPTIONS.setdefault("server_side_binding", True):
+    _OPTIONS.setdefault("prepare_threshold", 2)
 DATABASES["default"] |= {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True, "ATOMIC_REQUESTS": False}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -184,6 +184,15 @@ def test_reading_the_settings_starts_no_server(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "var").iterdir()] == ["secret_key"]
 
 
+def test_a_pooler_of_transactions_can_do_without_prepared_statements(tmp_path: Path) -> None:
+    """Each transaction may meet another connection there, where nothing is prepared."""
+    assert "'prepare_threshold'" in shown(tmp_path, "DATABASES")[0]
+    url = "postgres://db.example.org/plumbline?server_side_binding=false"
+    (pooled,) = shown(tmp_path, "DATABASES", DATABASE_URL=url, SECRET_KEY=GOOD_KEY)
+    assert "'server_side_binding': False" in pooled
+    assert "prepare_threshold" not in pooled
+
+
 def test_the_secret_stays_the_same_from_start_to_start(tmp_path: Path) -> None:
     assert shown(tmp_path, "SECRET_KEY") == shown(tmp_path, "SECRET_KEY")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -89,3 +89,14 @@ def test_a_row_with_a_key_of_its_own_choosing_keeps_it() -> None:
     again = QueueItem.objects.get(pk=item.pk)
     assert again.created_at is not None
     assert again.problem_id == item.problem_id
+
+
+def test_what_is_asked_again_is_planned_no_more() -> None:
+    """The database prepares it: half of what it does for an annotator would be planning the same again."""
+    named = Statement(lambda: Problem.objects.filter(text=Given("text")).values_list("retired_at"))
+    for _ in range(5):
+        named.rows(text="any")
+    with connection.cursor() as cursor:
+        cursor.execute("select statement from pg_prepared_statements")
+        prepared = [one for (one,) in cursor.fetchall()]
+    assert any('SELECT "annotate_problem"."retired_at"' in one for one in prepared)
