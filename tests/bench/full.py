@@ -43,7 +43,7 @@ def main() -> None:
     base = str(ensure_default_model(BASE))
     train, held_out = split(read_rows(), options.solutions, HELD_OUT)
     outcomes = [row.outcome for row in train]
-    people, grades = [row.human for row in held_out], [row.outcome for row in held_out]
+    judged = [row.human for row in held_out]
     config = PRMConfig()
     runs: dict[str, tuple[list[LabelledSolution], PRMConfig]] = {
         "bootstrap": (outcomes, config),
@@ -56,7 +56,7 @@ def main() -> None:
         if not (folder / name).is_dir():
             started, cpu_started = time.monotonic(), cpu_seconds()
             trained = train_prm(
-                base, solutions, people if name == "prm" else grades, config=own, checkpoint_dir=folder / name,
+                base, solutions, judged if name == "prm" else [], config=own, checkpoint_dir=folder / name,
                 snapshot_hash="bench", outcome_only=name != "prm", progress=show, states_dir=folder / "states",
             )  # fmt: skip
             cost = {"seconds": time.monotonic() - started, "cpu_seconds": cpu_seconds() - cpu_started}
