@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any, BinaryIO
@@ -17,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
+from annotate.loop.kept_files import keep_once
 from annotate.models import Benchmark, Measurement, Person, PRMVersion
 from prm_backend.evaluation.processbench import ProcessBench, crossed, processbench
 from prm_backend.text.rows import ReadLimits, Refused
@@ -39,38 +38,24 @@ def add_benchmark(*, file: BinaryIO | File, by: Person | None = None) -> Benchma
     figures on a part of it could not be compared with anybody's.
     """
     name = PurePath(str(file.name).replace("\\", "/")).name.partition(".")[0][:200]
-    digest, erroneous, count = hashlib.sha256(), 0, 0
-    with tempfile.TemporaryFile() as kept:
+
+    def fill(keep: Callable[[bytes], object]) -> dict[str, Any]:
+        count = erroneous = 0
         for count, sample in enumerate(_samples(file), start=1):
             if count > MOST:
                 most = _("%(name)s has more than %(n)s solutions: take a part of them.")
                 raise BenchmarkRefused(most % {"name": name, "n": f"{MOST:,}"})
-            line = f"{json.dumps(to_dict(sample), sort_keys=True)}\n".encode()
             erroneous += sample.first_error >= 0
-            digest.update(line)
-            kept.write(line)
+            keep(f"{json.dumps(to_dict(sample), sort_keys=True)}\n".encode())
         if erroneous in (0, count):
             needs = _("%(name)s needs solutions with an error and solutions without one.")
             raise BenchmarkRefused(needs % {"name": name})
-        sha256 = digest.hexdigest()
-        if known := Benchmark.objects.filter(sha256=sha256).first():
-            return known
-        kept.seek(0)
-        path = default_storage.save(f"benchmarks/{sha256}.jsonl", File(kept))
-    with transaction.atomic():
-        added, _created = Benchmark.objects.get_or_create(
-            sha256=sha256,
-            defaults={
-                "name": name,
-                "path": path,
-                "n_samples": count,
-                "n_erroneous": erroneous,
-                "added_by": by,
-            },
-        )
-        if serving := PRMVersion.objects.serving():
-            ask_to_measure(version=serving)
-    return added
+        return {"name": name, "n_samples": count, "n_erroneous": erroneous, "added_by": by}
+
+    benchmark, added = keep_once(Benchmark, "benchmarks", fill)
+    if added and (serving := PRMVersion.objects.serving()):
+        ask_to_measure(version=serving)
+    return benchmark
 
 
 def remove_benchmark(*, benchmark: Benchmark) -> None:
@@ -126,11 +111,9 @@ def _told(found: ProcessBench) -> dict[str, Any]:
     return asdict(found) | {"threshold": 1 - found.threshold}
 
 
-def _samples(file: BinaryIO | File) -> list[LabelledSolution]:
-    samples = []
+def _samples(file: BinaryIO | File) -> Iterator[LabelledSolution]:
     for sample in read_step_labels(file, limits=LARGEST):  # type: ignore[arg-type]
         if isinstance(sample, Refused):
             none = _("This is no file of labelled solutions. Line %(line)s: %(why)s")
             raise BenchmarkRefused(none % {"line": f"{sample.line:,}", "why": sample.reason})
-        samples.append(sample)
-    return samples
+        yield sample

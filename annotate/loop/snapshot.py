@@ -5,19 +5,15 @@ Knows nothing of training: who reads a snapshot decides what of it trains.
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, BinaryIO
 
-from django.core.files import File
-from django.core.files.storage import default_storage
-from django.db import transaction
 from django.utils import timezone
 
+from annotate.loop.kept_files import keep_once
 from annotate.models import Label, Snapshot, StepRating, Way
 from annotate.models.label import LabelQuerySet
 from prm_backend.text.prm800k import (
@@ -70,34 +66,16 @@ def write_labels(*, labels: LabelQuerySet, stream: BinaryIO) -> int:
 
 
 def snapshot() -> Snapshot:
-    """Keep all submitted labels as one file in the default storage; where nothing changed, the file that is there.
-
-    The file is complete in storage before its row exists, so whoever finds the row can read it.
-    """
+    """Keep all submitted labels as one file in the default storage; where nothing changed, the file that is there."""
     began = timezone.now()
-    digest = hashlib.sha256()
-    with tempfile.TemporaryFile() as file:
 
-        def keep(line: bytes) -> None:
-            digest.update(line)
-            file.write(line)
+    def fill(keep: Callable[[bytes], object]) -> dict[str, Any]:
+        return {"n_labels": _copy(label_lines(labels=Label.objects.all()), keep)}
 
-        n_labels = _copy(label_lines(labels=Label.objects.all()), keep)
-        sha256 = digest.hexdigest()
-        if existing := Snapshot.objects.filter(sha256=sha256).first():
-            return existing
-        file.seek(0)
-        # Storage takes another name where this one is taken, as by a file that a kill left half written.
-        path = default_storage.save(f"snapshots/{sha256}.jsonl", File(file))
-    with transaction.atomic():
-        kept, created = Snapshot.objects.get_or_create(
-            sha256=sha256, defaults={"path": path, "n_labels": n_labels}
-        )
+    kept, created = keep_once(Snapshot, "snapshots", fill)
     if created:  # what is submitted from `began` on may not be in it, and still waits for the next one
         kept.created_at = began
         kept.save(update_fields=("created_at",))
-    elif kept.path != path:  # the same snapshot, made at the same time elsewhere
-        default_storage.delete(path)
     return kept
 
 
