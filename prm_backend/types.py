@@ -282,6 +282,14 @@ def silent(_: Progress) -> None:
     """A progress callback for callers who do not watch."""
 
 
+EVEN = 0.5  # the p(bad) above which a step is called wrong by a PRM that has no threshold of its own
+
+
+def threshold_or_even(tuned: float | None) -> float:
+    """The p(bad) above which a PRM calls a step wrong: the one its report tells, or an even chance."""
+    return EVEN if tuned is None else tuned
+
+
 @dataclass(frozen=True)
 class Report:
     """What an evaluation found. `metrics` is flat and JSON-ready; figures without data are None, never 0.

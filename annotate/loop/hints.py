@@ -13,8 +13,8 @@ from django.db.models import Count, F, Q
 
 from annotate.models import Label, QueueItem, StepRating, StepScore
 from annotate.models.label import TOLD, LabelQuerySet, Median
-from prm_backend.evaluation.steps import EVEN, first_above
-from prm_backend.types import Rating
+from prm_backend.evaluation.steps import first_above
+from prm_backend.types import Rating, threshold_or_even
 
 _LATEST = 5000  # labels whose agreement with each other is looked at
 
@@ -38,7 +38,7 @@ def _first_error(solution: int) -> int | None:
     )
     told = scores.values_list("prm", "prm__report__metrics__threshold", "p_bad")
     for (_, threshold), steps in groupby(told, key=itemgetter(0, 1)):
-        return first_above((p_bad for *_, p_bad in steps), EVEN if threshold is None else threshold)
+        return first_above((p_bad for *_, p_bad in steps), threshold_or_even(threshold))
     return None
 
 

@@ -8,6 +8,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from prm_backend.types import threshold_or_even
+
 
 class Snapshot(models.Model):
     """The submitted labels as one PRM800K JSONL file in storage, named by the hash of its bytes."""
@@ -87,8 +89,7 @@ class PRMVersion(models.Model):
     @property
     def threshold(self) -> float:
         """The p(bad) above which this version calls a step wrong; 0.5 where it was not tuned."""
-        tuned = self.report.get("metrics", {}).get("threshold")
-        return 0.5 if tuned is None else tuned
+        return threshold_or_even(self.report.get("metrics", {}).get("threshold"))
 
     def get_absolute_url(self) -> str:
         return reverse("version", args=(self.number,))

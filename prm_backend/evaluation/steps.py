@@ -9,10 +9,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from prm_backend.types import NEWLINE, LabelledSolution, Rating, Report, StepProbs, StepScorer, Unscorable
+from prm_backend.types import (
+    EVEN,
+    NEWLINE,
+    LabelledSolution,
+    Rating,
+    Report,
+    StepProbs,
+    StepScorer,
+    Unscorable,
+)
 
 RATINGS = (Rating.BAD, Rating.OKAY, Rating.GREAT)
-EVEN = 0.5  # what a PRM whose threshold is not known cuts at
 _BINS = 10
 _LENGTHS = ((1, 3), (4, 6), (7, 10), (11, 10**9))  # steps of a whole solution
 _MOST_GROUPS = 20  # of a kind; the rest are told together

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from prm_backend.config import BEFORE, PRMConfig, config_hash, json_hash
 from prm_backend.text.encoding import ENCODING_VERSION
-from prm_backend.types import Report
+from prm_backend.types import Report, threshold_or_even
 
 FORMAT = "plumbline-prm-1"
 WEIGHTS, META = "model.safetensors", "meta.json"
@@ -50,8 +50,7 @@ class Meta:
     @property
     def threshold(self) -> float:
         """The p(bad) above which this PRM calls a step wrong; 0.5 where none was tuned."""
-        tuned = self.report.metrics.get("threshold")
-        return 0.5 if tuned is None else tuned
+        return threshold_or_even(self.report.metrics.get("threshold"))
 
 
 def write_checkpoint(directory: Path, tensors: Mapping[str, Tensor], meta: Meta) -> None:

@@ -25,7 +25,7 @@ from prm_backend.reward.split import Split
 from prm_backend.text.encoding import Encoded, encode
 from prm_backend.text.segmentation import require_same
 from prm_backend.text.segmentation import segmentation as text_segmentation
-from prm_backend.types import NEWLINE, StepProbs, Unscorable
+from prm_backend.types import EVEN, NEWLINE, StepProbs, Unscorable
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class PRM:
         Raises UnsupportedBackbone where the model's layers cannot be run in two parts.
         """
         self.name = name
-        self.threshold = 0.5  # the p(bad) above which a step is called wrong
+        self.threshold = EVEN  # the p(bad) above which a step is called wrong
         self.segmentation = text_segmentation(config.segmentation).name
         self.tokenizer = tokenizer
         self.max_length = min(

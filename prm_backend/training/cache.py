@@ -43,14 +43,18 @@ class RowCache:
 
     def put(self, row: int, values: Tensor) -> None:
         """Keep [length, width] numbers; what float16 cannot hold is saturated."""
-        kept = values.detach().float().clamp(-_LARGEST, _LARGEST).cpu().numpy()
-        self._rows[self._starts[row] : self._starts[row + 1]] = kept
+        self._rows[self._starts[row] : self._starts[row + 1]] = halved(values)
         self._filled[row] = 1
 
     def get(self, row: int) -> Tensor:
         """[length, width] float32."""
         kept = self._rows[self._starts[row] : self._starts[row + 1]]
         return torch.from_numpy(kept.astype(np.float32))
+
+
+def halved(values: Tensor) -> np.ndarray:
+    """The numbers as float16; what that cannot hold is saturated."""
+    return values.detach().float().clamp(-_LARGEST, _LARGEST).cpu().numpy().astype(np.float16)
 
 
 def _mapped(directory: Path, name: str | None, dtype: type, shape: tuple[int, ...]) -> np.memmap:

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from prm_backend.text.encoding import Encoded
+from prm_backend.training.cache import halved
 
 _SUFFIX = ".states"
 _UNUSED_SECONDS = 30 * 24 * 3600  # another base or depth, as the file's age tells, that nobody came back to
-_LARGEST = float(np.finfo(np.float16).max)
 
 
 class KeptStates:
@@ -61,7 +61,7 @@ class KeptStates:
                 (
                     (key, one.tobytes())
                     for row, own in zip(rows, states, strict=True)
-                    for key, one in zip(_keys(row), _halved(own), strict=True)
+                    for key, one in zip(_keys(row), halved(own), strict=True)
                 ),
             )
 
@@ -88,7 +88,3 @@ def _keys(row: Encoded) -> Iterator[bytes]:
         one = digest.copy()
         one.update(start.to_bytes(4, "little"))
         yield one.digest()
-
-
-def _halved(states: Tensor) -> np.ndarray:
-    return states.detach().float().clamp(-_LARGEST, _LARGEST).cpu().numpy().astype(np.float16)

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from prm_backend.config import PRMConfig, config_hash
 from prm_backend.evaluation.processbench import fit_threshold
-from prm_backend.evaluation.steps import EVEN, evaluate_steps
+from prm_backend.evaluation.steps import evaluate_steps
 from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import Meta, write_checkpoint
 from prm_backend.reward.prm import PRM
@@ -29,7 +29,14 @@ from prm_backend.training.dataset import Dataset, Example, make_dataset, require
 from prm_backend.training.fitting import Curve, Fitting, probabilities_of
 from prm_backend.training.kept import KeptStates
 from prm_backend.training.resume import Resume
-from prm_backend.types import LabelledSolution, ProgressCallback, Report, Unscorable, silent
+from prm_backend.types import (
+    LabelledSolution,
+    ProgressCallback,
+    Report,
+    Unscorable,
+    silent,
+    threshold_or_even,
+)
 
 
 def train_prm(
@@ -130,7 +137,7 @@ def _report(judged: Dataset, logits: Tensor, temperature: float, threshold: floa
         evaluate_steps(
             [*probabilities_of(some, judged.examples), *refused],
             labels,
-            threshold=EVEN if threshold is None else threshold,
+            threshold=threshold_or_even(threshold),
         )
         for some in (logits / temperature, logits)
     )
