@@ -9,8 +9,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotate.loop.uploads import LARGEST
+from annotate.loop import benchmark, uploads
 
+# What the pages take that take files, in bytes.
+_PAGES = {"upload": uploads.LARGEST, "benchmark_send": benchmark.LARGEST.file_bytes}
 _BESIDE_FILES = 64 * 1024  # bytes of the form around them
 
 
@@ -24,8 +26,8 @@ def refuse_large_bodies(
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         most, length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE, _length(request)
-        if length > most and _takes_files(request):
-            most = LARGEST
+        if length > most:
+            most = max(most, _most_of_files(request))
         if length <= most + _BESIDE_FILES:
             return get_response(request)
         said = _("That is too large: %(sent)s MB were to come, at most %(most)s MB are taken here.") % {
@@ -39,10 +41,13 @@ def refuse_large_bodies(
     return middleware
 
 
-def _takes_files(request: HttpRequest) -> bool:
+def _most_of_files(request: HttpRequest) -> int:
+    """How many bytes of files may come to this address; 0 where none may."""
     if request.path == reverse("api:problem-upload"):
-        return True
-    return request.path == reverse("upload") and getattr(request.user, "is_manager", False)
+        return uploads.LARGEST
+    if getattr(request.user, "is_manager", False):
+        return next((most for name, most in _PAGES.items() if request.path == reverse(name)), 0)
+    return 0
 
 
 def _length(request: HttpRequest) -> int:

@@ -201,5 +201,10 @@ def test_a_file_too_large_and_any_file_of_who_may_send_none_is_refused_unread(
     refused = sent(as_manager, "/problems/upload/", 513)
     assert refused.status_code == 413
     assert "at most 512 MB" in refused.content.decode()
+    refused = sent(as_manager, "/versions/benchmarks/", 65)
+    assert refused.status_code == 413
+    assert "at most 64 MB" in refused.content.decode()
+    assert sent(as_manager, "/versions/benchmarks/", 63).status_code != 413
+    assert sent(as_annotator, "/versions/benchmarks/", 3).status_code == 413
     assert sent(as_annotator, "/problems/upload/", 3).status_code == 413
     assert sent(Client(), "/login/", 3).status_code == 413
