@@ -25,6 +25,9 @@ from .access import PersonRequest, manager_required
 from .acts import act
 from .plots import Span, interval_chart
 
+_SCORED = Exists(
+    StepScore.objects.filter(step__solution=OuterRef("solution"))
+)  # of a row that has a solution
 _SHARES = (  # what is compared, and of what it is a share
     (gettext_lazy("name an error"), "with_error", "labels"),
     (gettext_lazy("as the model guesses"), "as_guessed", "labels"),
@@ -112,9 +115,7 @@ def hints(request: PersonRequest) -> HttpResponse:
         "rows": rows,
         "chart": interval_chart(title=_("Labels with a hint and blind ones"), spans=spans, x_range=(0, 1)),
         "queues": _with_hints(),
-        "gold_unguessed": Gold.objects.in_use()
-        .filter(~Exists(StepScore.objects.filter(step__solution=OuterRef("solution"))))
-        .count(),
+        "gold_unguessed": Gold.objects.in_use().filter(~_SCORED).count(),
     }
     return render(request, "quality/hints.html", context)
 
@@ -175,7 +176,7 @@ def _with_hints() -> list[Queue]:
     """The queues that show hints, each with `unguessed`: open solutions that no PRM has scored, so without a hint."""
     queues = list(Queue.objects.filter(hints=True).order_by("name"))
     open_items = QueueItem.objects.open().chosen().filter(queue__in=queues, solution__isnull=False)
-    counts = open_items.filter(~Exists(StepScore.objects.filter(step__solution=OuterRef("solution"))))
+    counts = open_items.filter(~_SCORED)
     unguessed = dict(counts.order_by().values_list("queue").annotate(n=Count("solution", distinct=True)))
     for queue in queues:
         queue.unguessed = unguessed.get(queue.pk, 0)  # type: ignore[attr-defined]
