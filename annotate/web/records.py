@@ -103,6 +103,10 @@ DECISIONS = (
 )
 FINDINGS = (
     _("trained on the grades of final answers: no human labels"),
+    _(
+        "an outcome model: each figure is of the last step of a solution, read whole; one that is not rated there "
+        "is left out"
+    ),
     _("%(n)s training solutions had no label that could be used"),
     _("%(n)s held-out solutions could not be scored"),
     _(

@@ -38,10 +38,15 @@ Figures = dict[str, float | int | None]
 
 
 class _Judged(NamedTuple):
-    """A solution with the probabilities and ratings of its supervised steps."""
+    """A solution with the probabilities and ratings of its supervised steps, those behind its context."""
 
     label: LabelledSolution
     steps: list[tuple[StepProbs, int]]
+
+    @property
+    def first_error(self) -> int:
+        """0-based among the steps judged; -1 where none of them is rated -1."""
+        return next((i for i, (_, rating) in enumerate(self.steps) if rating == Rating.BAD), -1)
 
 
 def evaluate_steps(
@@ -50,7 +55,9 @@ def evaluate_steps(
     *,
     threshold: float = EVEN,
 ) -> Report:
-    """Judge `scored[i]`, a StepProbs a step, by the supervised steps of `labels[i]`; extra scores are not looked at.
+    """Judge `scored[i]` by the supervised steps of `labels[i]`: a StepProbs for each step behind its context.
+
+    Extra scores are not looked at; context is not judged.
 
     A step is called wrong where p(bad) > 0.5, and, for the figures `_at_threshold`, where p(bad) > `threshold`, the
     PRM's own: where few steps are bad, hardly one is more likely bad than not, and 0.5 finds none of them.
@@ -82,13 +89,13 @@ def evaluate_steps(
     judged: list[_Judged] = []
     unscorable = 0
     for probs, solution in zip(scored, labels, strict=True):
-        steps = solution.supervised_steps
+        steps = solution.supervised_steps - solution.context
         if isinstance(probs, Unscorable):
             unscorable += 1
             continue
         if len(probs) < steps:
             raise ValueError(f"{len(probs)} scores for {steps} supervised steps (id {solution.id!r})")
-        ratings = [rating for rating in solution.ratings[:steps] if rating is not None]
+        ratings = [rating for rating in solution.ratings[solution.context :][:steps] if rating is not None]
         if ratings:
             judged.append(_Judged(solution, list(zip(probs, ratings, strict=False))))
     pairs = [pair for one in judged for pair in one.steps]
@@ -115,7 +122,11 @@ def judge(
     """
     prefixes = [label.steps[: label.supervised_steps] for label in labels]
     problems = [label.problem for label in labels]
-    scored = scorer.score(problems, prefixes, segmentation=segmentation)
+    found = scorer.score(problems, prefixes, segmentation=segmentation)
+    scored = [
+        probs if isinstance(probs, Unscorable) else probs[label.context :]
+        for probs, label in zip(found, labels, strict=True)
+    ]
     return evaluate_steps(scored, labels, threshold=threshold)
 
 
@@ -151,11 +162,11 @@ def _decisions(judged: Sequence[_Judged], threshold: float) -> Figures:
     """What is right where each step is called wrong above the threshold."""
     hits: dict[bool, list[bool]] = {True: [], False: []}  # by whether the step is bad
     exact: dict[bool, list[bool]] = {True: [], False: []}  # by whether the solution has an error
-    for label, steps in judged:
-        for probs, rating in steps:
+    for one in judged:
+        for probs, rating in one.steps:
             hits[rating == Rating.BAD].append((probs.bad > threshold) == (rating == Rating.BAD))
-        found = first_above((probs.bad for probs, _ in steps), threshold)
-        exact[label.first_error >= 0].append(found == label.first_error)
+        found = first_above((probs.bad for probs, _ in one.steps), threshold)
+        exact[one.first_error >= 0].append(found == one.first_error)
     return {
         "step_accuracy": _mean([*hits[True], *hits[False]]),
         "balanced_accuracy": _mean_of_all([_mean(hits[True]), _mean(hits[False])]),

@@ -28,6 +28,11 @@ class Example:
     weight: float
     solution: LabelledSolution
 
+    @property
+    def judged(self) -> LabelledSolution:
+        """The solution as this example's scores are judged: what stands before its supervised steps is context."""
+        return replace(self.solution, context=self.solution.supervised_steps - len(self.targets))
+
 
 @dataclass(frozen=True)
 class Dataset:

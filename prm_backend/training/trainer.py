@@ -38,6 +38,11 @@ from prm_backend.types import (
     threshold_or_even,
 )
 
+_JUDGED_BY_ANSWERS = (
+    "an outcome model: each figure is of the last step of a solution, read whole; one that is not rated there "
+    "is left out"
+)
+
 
 def train_prm(
     base: str,
@@ -96,6 +101,8 @@ def train_prm(
         found = probabilities_of(tuning_logits / temperature, tuning)
         threshold = fit_threshold(found, [example.solution for example in tuning])
     report = _report(judged, logits, temperature, threshold)
+    if config.supervise == "answer":
+        report = replace(report, notes=(_JUDGED_BY_ANSWERS, *report.notes))
     report = _with_training(report, data, learnt, tuning, curve, threshold, outcome_only)
     report.metrics["seconds"] = round(time.monotonic() - started, 3)
     report.metrics["cpu_seconds"] = round(time.process_time() - cpu_started, 3)
@@ -131,7 +138,7 @@ def _digest(*solutions: Sequence[LabelledSolution]) -> str:
 
 
 def _report(judged: Dataset, logits: Tensor, temperature: float, threshold: float | None) -> Report:
-    labels = [*(e.solution for e in judged.examples), *(solution for solution, _ in judged.unusable)]
+    labels = [*(e.judged for e in judged.examples), *(solution for solution, _ in judged.unusable)]
     refused = [Unscorable(reason) for _, reason in judged.unusable]
     found, before = (
         evaluate_steps(

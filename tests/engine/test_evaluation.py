@@ -19,7 +19,7 @@ def p(bad: float) -> StepProbs:
     return StepProbs(bad, 0.0, 1 - bad)
 
 
-def labelled(*ratings: int | None, **options: bool) -> LabelledSolution:
+def labelled(*ratings: int | None, **options: int) -> LabelledSolution:
     return LabelledSolution("?", ("step",) * len(ratings), ratings, **options)
 
 
@@ -103,6 +103,13 @@ def test_ratings_copied_from_grades_are_no_human_steps() -> None:
 def test_fewer_scores_than_labels_are_refused() -> None:
     with pytest.raises(ValueError, match="1 scores for 2 supervised steps"):
         evaluate(([p(0.1)], labelled(1, 1)))
+
+
+def test_context_is_not_judged() -> None:
+    """Its last step is wrong, and found; what stands before that has no score and no rating that counts."""
+    report = evaluate(([p(0.9)], labelled(-1, 1, -1, outcome_only=True, context=2)))
+    metrics = report.metrics
+    assert (metrics["steps"], metrics["bad_steps"], metrics["error_accuracy"]) == (1, 1, 1.0)
 
 
 def test_a_scorer_is_judged_on_what_was_rated_alone() -> None:

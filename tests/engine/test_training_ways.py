@@ -124,6 +124,38 @@ def test_an_outcome_model_learns_from_the_answer_alone(base: str, tmp_path: Path
     assert report.metrics["train_steps"] == len(graded)
 
 
+@pytest.mark.parametrize("trained_layers", [0, 1])
+def test_an_outcome_model_is_judged_by_the_answer_alone(
+    base: str, tmp_path: Path, trained_layers: int
+) -> None:
+    graded, held_out = (
+        [replace(s, ratings=((1, -1)[i % 2],) * 3, outcome_only=True) for i, s in enumerate(some)]
+        for some in (TRAIN, HELD_OUT)
+    )
+    config = replace(HEAD, supervise="answer", trained_layers=trained_layers, epochs=12)
+    report = train(base, tmp_path / "orm", config, graded, held_out)
+    metrics = report.metrics
+    assert (metrics["solutions"], metrics["steps"], metrics["bad_steps"]) == (8, 8, 4)
+    assert metrics["unscorable"] == 0
+    last = [probs(tmp_path / "orm", s.problem, s.steps)[-1].bad for s in held_out]
+    hits = sum((bad > 0.5) == (s.ratings[-1] == -1) for bad, s in zip(last, held_out, strict=True))
+    assert metrics["step_accuracy"] == metrics["first_error_accuracy"] == hits / len(held_out)
+    assert [row["name"] for row in report.slices["length"]] == ["1–3"]
+    assert "each figure is of the last step" in report.notes[0]
+    again = judge(PRM.load(tmp_path / "orm"), [replace(s, context=2) for s in held_out]).metrics
+    assert again["log_likelihood"] == pytest.approx(metrics["log_likelihood"], abs=2e-3)
+    assert again["steps"] == 8
+
+
+def test_an_outcome_model_is_not_judged_by_solutions_whose_last_step_nobody_rated(
+    base: str, tmp_path: Path
+) -> None:
+    graded = [replace(s, ratings=((1, -1)[i % 2],) * 3, outcome_only=True) for i, s in enumerate(TRAIN)]
+    report = train(base, tmp_path / "orm", replace(HEAD, supervise="answer"), graded)
+    # Every second one of them has its error at step 2, and no rating after that.
+    assert (report.metrics["steps"], report.metrics["bad_steps"], report.metrics["unscorable"]) == (4, 0, 4)
+
+
 MANY = [solution(i) for i in range(200)]
 TUNED = replace(HEAD, tuning_share=0.3)
 
