@@ -13,7 +13,7 @@ from html import escape
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from prm_backend.text.steps import ANSWER_HEADER
+from prm_backend.text.steps import ANSWER_HEADER, indented
 
 from .mathml import pieces
 
@@ -52,7 +52,7 @@ _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*")
 def parts(step: str) -> dict[str, str]:
     """A step's `text` and, apart from it, the final `answer` that the last one carries."""
     text, header, answer = step.partition(ANSWER_HEADER)
-    return {"text": text.strip(), "answer": answer.strip()} if header else {"text": step, "answer": ""}
+    return {"text": indented(text), "answer": answer.strip()} if header else {"text": step, "answer": ""}
 
 
 @register.filter

@@ -1,6 +1,7 @@
 """How a solution is cut into steps: named, versioned policies. A PRM reads only text cut as it was in training.
 
-Each policy keeps all ink, in order, and cutting what it joined gives the same steps again. But for Python, a final
+Each policy keeps all ink, in order, and the indentation of each step's first line; cutting what it joined gives the
+same steps again. But for Python, a final
 `# Answer` block belongs to the last step, as in PRM800K.
 """
 
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from prm_backend.text.steps import join_steps, split_steps, storable, take_answer
+from prm_backend.text.steps import indented, join_steps, split_steps, storable, take_answer
 from prm_backend.types import NEWLINE
 
 _LONGEST_PROGRAM = 100_000  # characters; longer ones are one step, since parsing them may take for ever
@@ -21,7 +22,7 @@ _LONGEST_PROGRAM = 100_000  # characters; longer ones are one step, since parsin
 
 @dataclass(frozen=True)
 class Segmentation:
-    """`name` ends in a version, which rises when `split` changes. `split` takes text, `join` steps that it made."""
+    """`name` ends in a version, which rises when `split` cuts elsewhere; `split` takes text, `join` steps it made."""
 
     name: str
     split: Callable[[str], tuple[str, ...]]
@@ -154,10 +155,9 @@ def _inside(at: int, spans: list[tuple[int, int]]) -> bool:
 
 
 def _pieces(body: str, starts: list[int]) -> list[str]:
-    """The text from each start to the next, without the blanks around it; what has no ink is dropped."""
+    """The text from each start to the next, `indented`; what has no ink is dropped."""
     borders = [0, *starts, len(body)]
-    pieces = [body[a:b].strip() for a, b in pairwise(borders)]
-    return [piece for piece in pieces if piece]
+    return [piece for a, b in pairwise(borders) if (piece := indented(body[a:b]))]
 
 
 SEGMENTATIONS = {

@@ -14,6 +14,8 @@ ANSWER_HEADER = "# Answer"
 
 # What neither UTF-8 nor PostgreSQL can hold: lone surrogates (a broken `\ud83d` in JSON) and NUL.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# One blank before a line is what a model's tokens leave behind, not an indentation.
+_INDENTATION = re.compile(r"(?: {2,}|[ ]*\t)[ \t]*")
 _LINE_END = re.compile(r"\r\n?|\n")
 _HEADER = re.compile(r"#\s*answer\s*(?::\s*(?P<inline>.*))?", re.IGNORECASE | re.DOTALL)
 
@@ -38,17 +40,25 @@ def text_hash(text: str) -> str:
 
 
 def split_steps(text: str) -> tuple[str, ...]:
-    """Cut a solution into steps: its lines, blank ones dropped, each stripped.
+    """Cut a solution into steps: its lines, blank ones dropped, each without the blanks around it.
 
-    From the last `# Answer` line on, all is one block of the last step, as PRM800K has it:
+    Indentation (two blanks or more, or a tab) is part of a step: a program that is cut and joined still runs. From the
+    last `# Answer` line on, all is one block of the last step, as PRM800K has it:
     "…\\n\\n# Answer\\n\\n42".
     Steps are `storable`; a text without any ink gives ().
     """
     body, block = take_answer(text)
-    steps = tuple(stripped for line in body.split("\n") if (stripped := line.strip()))
+    steps = tuple(step for line in body.split("\n") if (step := indented(line)))
     if block and steps:
         return (*steps[:-1], f"{steps[-1]}\n\n{block}")
     return (block,) if block else steps
+
+
+def indented(text: str) -> str:
+    """The text without the blanks around it, but for its first line's indentation."""
+    ink = text.strip()
+    before = text[: len(text) - len(text.lstrip())].rpartition("\n")[2]
+    return before + ink if ink and _INDENTATION.fullmatch(before) else ink
 
 
 def take_answer(text: str) -> tuple[str, str]:
@@ -58,8 +68,8 @@ def take_answer(text: str) -> tuple[str, str]:
     if header is None:
         return "\n".join(lines), ""
     inline = _header_match(lines[header].strip())
-    answer = [*([inline] if inline else []), *(line.strip() for line in lines[header + 1 :] if line.strip())]
-    block = "\n\n".join([ANSWER_HEADER, *(["\n".join(answer)] if answer else [])])
+    answer = [*([inline] if inline else []), *filter(None, map(indented, lines[header + 1 :]))]
+    block = "\n\n".join([ANSWER_HEADER, *(["\n".join(answer).lstrip()] if answer else [])])
     return "\n".join(lines[:header]), block
 
 

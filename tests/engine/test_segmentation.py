@@ -21,6 +21,7 @@ TOKENS = [
     "$", "$$", "$$\na\n\nb\n$$", "\\[", "\\]", "\\begin{align}", "\\end{align}", "It costs $5. He has $6. ",
     "x = 1\n", "def f():\n", "    return 1\n", "# a remark\n", "'''\n\n", "; y = 2", "(", "\\", "# Answer",
     "\n# Answer\n\n42", "42", "! ", "? ", "3.5 ", "1. ", "\u2028", "\x0c", "\ud800", "\0", "é", " ", "@d\n", "A. ",
+    "  a\n", "\n\t b", "\n c",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(TOKENS) | st.text(max_size=5), max_size=12).map("".join)
 
@@ -130,6 +131,13 @@ print(area(a))
         "a = 1; b = 2",
         "print(area(a))\n# the end",
     )
+
+
+@pytest.mark.parametrize("name", ["blank-line-1", "latex-paragraphs-1", "sentences-1", "numbered-1"])
+def test_a_step_of_code_keeps_its_first_lines_indentation(name: str) -> None:
+    program = "def f(x):\n    y = x\n\n    return y"
+    policy = segmentation(name)
+    assert "    return y" in policy.join(policy.split(program)).split("\n")
 
 
 @pytest.mark.parametrize("text", ["this is no python", "x = (", "(" * 5000, "-" * 50_000 + "1"])

@@ -35,11 +35,32 @@ lines_and_headers = st.lists(
 
 
 def test_a_step_is_a_line_and_blank_lines_are_none():
-    assert split_steps("First.\n\n  Second. \r\nThird.\n") == (
+    assert split_steps("First.\n\n Second. \r\nThird.\n") == (
         "First.",
         "Second.",
         "Third.",
     )
+
+
+PROGRAM = """```python
+def f(numbers):
+    for x in numbers:
+\t\tif x:
+  \t\treturn x
+    return 0
+```"""
+
+
+def test_a_program_cut_into_steps_is_the_same_program_when_they_are_joined():
+    steps = split_steps(f"So:\n{PROGRAM}\nThat is it.  \n")
+    assert steps == ("So:", *PROGRAM.split("\n"), "That is it.")
+    assert join_steps(split_steps(PROGRAM)) == PROGRAM
+    assert join_steps(split_steps(PROGRAM.replace("    return 0", "\n  \n    return 0  "))) == PROGRAM
+
+
+def test_a_program_in_the_answer_block_keeps_its_indentation():
+    text = "So.\n# Answer\n\n   def f(x):\n    return x\n\n"
+    assert split_steps(text) == ("So.\n\n# Answer\n\ndef f(x):\n    return x",)
 
 
 def test_the_answer_block_stays_with_the_last_step():

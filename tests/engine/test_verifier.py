@@ -8,6 +8,7 @@ import pytest
 
 from prm_backend.grading import AnswerKind, Gold, GraderPool
 from prm_backend.search.verifier import facts, people, prm, verify
+from prm_backend.text.steps import split_steps
 from prm_backend.types import Outcome
 from tests.fakes import ScriptedScorer
 
@@ -34,6 +35,14 @@ def test_what_runs_outranks_what_a_model_and_people_think(graders):
     verdict = verify("p", PROGRAM, [facts(GOLD, graders), sure_it_is_wrong, people(never)])
     assert (verdict.outcome, verdict.reason) == (Outcome.CORRECT, "all 1 tests pass")
     assert [opinion.grader for opinion in verdict.opinions] == ["tests"]
+
+
+def test_a_program_runs_as_it_was_written_after_it_was_cut_into_steps(graders):
+    steps = split_steps(
+        "Like so:\n```python\ndef f(x):\n    if x:\n        return x + 1\n\n    return 1\n```"
+    )
+    assert len(steps) == 7
+    assert verify("p", steps, [facts(GOLD, graders)]).outcome is Outcome.CORRECT
 
 
 def test_the_prm_is_asked_where_there_are_no_facts(graders):

@@ -7,7 +7,7 @@ from html import escape
 
 import pytest
 
-from annotate.web.prose import prose
+from annotate.web.prose import parts, prose
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,11 @@ def test_a_program_keeps_its_indentation_and_its_signs() -> None:
     )
     assert prose(f"Write it.\n\n{program}") == f"Write it.\n\n<pre><code>{escape(program)}</code></pre>"
     assert prose("```\nif x:\n    y\n```") == "<pre><code>if x:\n    y</code></pre>"
+
+
+def test_a_step_of_a_program_keeps_its_indentation() -> None:
+    assert prose("    return x") == "    return x"
+    assert parts("\t\treturn x\n\n# Answer\n\nx") == {"text": "\t\treturn x", "answer": "x"}
 
 
 @pytest.mark.parametrize(
