@@ -13,7 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate.errors import PlumblineError
 from annotate.loop import adjudicate as verbs
-from annotate.models import Label, Solution
+from annotate.loop.work import split
+from annotate.models import HOW_FAR, Label, Solution, StepRating
+from annotate.models.label import NO_ERROR
 
 from .access import PersonRequest, manager_required
 from .acts import act
@@ -80,6 +82,7 @@ def _page(
         "solution": solution,
         "labels": labels,
         "rows": _side_by_side(labels, given),
+        "further": [said for label in labels if (said := _further(label))],
         "decided": solution.labels.filter(adjudicates=True).select_related("annotator").first(),
         "refused": refused,
     }
@@ -106,6 +109,23 @@ def _side_by_side(labels: list[Label], given: list[int | None] | None) -> list[d
             }
         )
     return rows
+
+
+def _further(label: Label) -> dict[str, Any] | None:
+    """What a label says beside the ratings of the steps that were served; None where it says nothing more.
+
+    `options` are other steps that were rated, and steps that the person wrote.
+    """
+    _, others = split(label, label.ratings.all())
+    beside = [row for row in others if row.source in (StepRating.Source.MODEL, StepRating.Source.HUMAN)]
+    said = {
+        "far": None if label.progress is None else HOW_FAR[label.progress],
+        "critique": label.critique,
+        "model_critique": next((row for row in others if row.source == StepRating.Source.CRITIQUE), None),
+        "options": beside,
+    }
+    number = label.first_error + 1 if label.first_error != NO_ERROR else None
+    return {"name": label.annotator.username, "number": number, **said} if any(said.values()) else None
 
 
 def _number(value: str | None) -> int | None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotate.loop import label as verbs
 from annotate.loop.agreement import measure
 from annotate.loop.overlap import spread
-from annotate.models import Concern, Gold, Job, Label, Person, QualityPolicy
+from annotate.models import Concern, Gold, Job, Label, Person, QualityPolicy, StepRating
 from tests.factories import AnnotatorFactory, GoldFactory, ManagerFactory, QueueFactory, QueueItemFactory
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ def house(mara: Person) -> Label:
         labelled(ada, 1, -1)
         labelled(ben, 1, -1)
     Label.objects.filter(annotator=ada).update(hinted=True, hint=1)
+    Label.objects.filter(pk=label.pk).update(
+        progress=2, critique=f"It halves $x$ twice. {HOSTILE} " + "long" * 40
+    )
+    StepRating.objects.create(label=label, step_index=1, source="critique", text="It is no half.", rating=0)
+    for option, text in enumerate((STEPS[1], f"{HOSTILE} So 6.\n\n# Answer\n\n6"), start=1):
+        StepRating.objects.create(label=label, step_index=1, option=option, text=text, rating=1)
     Label.objects.filter(annotator=ben).update(hinted=False, hint=1)
     GoldFactory.create(explanation=HOSTILE)
     GoldFactory.create(screens=True, retired_at=timezone.now())

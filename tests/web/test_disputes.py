@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
+
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotate.models import Gold, Label, Person
+from annotate.models import Gold, Label, Person, StepRating
 from tests.loop.test_adjudicate import labels_of_one
 
 pytestmark = pytest.mark.django_db
@@ -32,6 +35,33 @@ def test_both_labels_stand_side_by_side_and_agreement_is_filled_in(as_manager: C
     listed = as_manager.get("/quality/disputes/").content.decode()
     assert f"{one.annotator.username}: step 2" in listed
     assert f"{other.annotator.username}: none" in listed
+
+
+def test_what_labels_say_beside_their_ratings_stands_under_their_names(as_manager: Client) -> None:
+    one, other = labels_of_one((1, -1), (1, 1, -1))
+    path = reverse("dispute", args=[one.solution_id])
+    assert "What they say of it" not in as_manager.get(path).content.decode()
+    Label.objects.filter(pk=one.pk).update(progress=2, critique="Five is <b>no</b> sum of $x$.")
+    Label.objects.filter(pk=other.pk).update(progress=0)
+    beside = partial(StepRating.objects.create, label=one, step_index=1)
+    beside(source="critique", text="It forgot to carry.", rating=0)
+    beside(option=1, text="So it is six.", rating=1)
+    beside(option=2, text="So it is ten.", rating=-1, flagged=True)
+    beside(step_index=2, source="human", text="I would add first.")
+    page = as_manager.get(path).content.decode()
+    said = page[page.index("What they say of it") :]
+    first, second = (section.split("</section>")[0] for section in said.split("<section")[1:])
+    first = " ".join(re.sub(r"<(?!math)[^>]*>", " ", first).split())
+    assert f"{one.annotator.username} first error: step 2" in first
+    assert "How far it got most of the way" in first
+    assert "What is wrong Five is &lt;b&gt;no&lt;/b&gt; sum of <math" in first
+    assert "What the model said is wrong It forgot to carry. ○ okay" in first
+    assert "for step 2: So it is six. ✓ great" in first
+    assert "for step 2: So it is ten. ✕ bad ? unsure" in first
+    assert "for step 3: I would add first. written by them" in first
+    assert other.annotator.username in second
+    assert "not at all" in second
+    assert "What is wrong" not in second
 
 
 def test_one_click_decides_as_one_of_them_has_it(as_manager: Client, manager: Person) -> None:
