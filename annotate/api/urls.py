@@ -15,6 +15,7 @@ from annotate.api.keys import Keys
 from annotate.api.labels import ExportLabels, Labels
 from annotate.api.problems import Problems
 from annotate.api.progress import Progress
+from annotate.api.quality import Policy, Standings
 from annotate.api.queue import Queue
 from annotate.api.rounds import Rounds
 from annotate.api.versions import Versions
@@ -35,6 +36,8 @@ urlpatterns = [
     path("", include(router.urls)),
     path("labels/export/", ExportLabels.as_view(), name="export"),
     path("keys/", Keys.as_view(), name="keys"),
+    path("quality/policy/", Policy.as_view(), name="quality_policy"),
+    path("quality/standings/", Standings.as_view(), name="quality_standings"),
     path("retrain/", Retrain.as_view(), name="retrain"),
     path("progress/", Progress.as_view(), name="progress"),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.db.models import Count, Exists, OuterRef
 from django.http import HttpResponse
@@ -17,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.loop import gold as gold_verbs
 from annotate.loop import screening as screening_verbs
 from annotate.loop.hints import Side, effects
+from annotate.loop.policy import PolicyForm
 from annotate.loop.standing import standings
 from annotate.models import Concern, Gold, Label, Person, QualityPolicy, Queue, QueueItem, StepScore
 from prm_backend.evaluation.intervals import wilson
@@ -35,54 +35,6 @@ _SHARES = (  # what is compared, and of what it is a share
     (gettext_lazy("agree with each other"), "same", "pairs"),
     (gettext_lazy("steps rated bad"), "bad", "steps"),
 )
-
-
-class PolicyForm(forms.ModelForm):
-    class Meta:
-        model = QualityPolicy
-        fields = (
-            "gold_every",
-            "agreement_bar",
-            "agreement_window",
-            "screening",
-            "screening_items",
-            "admission_bar",
-            "screening_attempts",
-            "undo_seconds",
-        )
-        labels = {
-            "gold_every": gettext_lazy("One gold item in every"),
-            "agreement_bar": gettext_lazy("Pause below this agreement"),
-            "agreement_window": gettext_lazy("Latest gold answers that count"),
-            "screening": gettext_lazy("Screen new annotators"),
-            "screening_items": gettext_lazy("Questions in a screening"),
-            "admission_bar": gettext_lazy("Admit from this agreement on"),
-            "screening_attempts": gettext_lazy("Attempts"),
-            "undo_seconds": gettext_lazy("Seconds in which a label can be taken back"),
-        }
-        help_texts = {
-            "gold_every": gettext_lazy("Items, unmarked and at a place nobody can tell. 0 mixes in none."),
-            "agreement_bar": gettext_lazy(
-                "A share. Somebody is paused when even the upper end of their 95 % interval is below it."
-            ),
-            "agreement_window": gettext_lazy("At most 200."),
-            "screening": gettext_lazy(
-                "Until they have passed, people are served the screening's gold alone."
-            ),
-            "admission_bar": gettext_lazy("A share."),
-            "screening_attempts": gettext_lazy("Each takes questions the person has not met."),
-            "undo_seconds": gettext_lazy("Counted from the submit."),
-        }
-
-    agreement_window = forms.IntegerField(
-        min_value=3,
-        max_value=200,
-        label=gettext_lazy("Latest gold answers that count"),
-        help_text=gettext_lazy("At most 200."),
-    )
-    screening_items = forms.IntegerField(
-        min_value=1, max_value=200, label=gettext_lazy("Questions in a screening")
-    )
 
 
 @manager_required

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 from rest_framework.test import APIClient
 
 from annotate.loop.concerns import dispute
 from annotate.loop.label import claim, rate, submit
-from annotate.models import Concern, Gold, Label, Person
-from tests.factories import AnnotatorFactory, GoldFactory
+from annotate.models import Concern, Gold, Label, Person, QualityPolicy
+from tests.factories import AnnotatorFactory, GoldFactory, ManagerFactory
 from tests.loop.labelling import STEPS, begin, make_item, rate_all
 
 pytestmark = pytest.mark.django_db
@@ -150,3 +151,80 @@ def test_ones_keys_are_read_and_chosen(ada: APIClient, ben: APIClient) -> None:
     assert ada.put("/api/keys/", {"person": 2}, format="json").status_code == 400
     assert ada.get("/api/keys/").json()["bad"] == "x"
     assert ben.get("/api/keys/").json()["bad"] == "1"
+
+
+def test_the_policy_is_read_and_what_is_named_of_it_is_changed(manager: APIClient) -> None:
+    before = manager.get("/api/quality/policy/").json()
+    assert before["agreement_window"] == QualityPolicy.current().agreement_window
+    then = manager.patch("/api/quality/policy/", {"screening": True, "gold_every": 12}, format="json")
+    assert then.status_code == 200
+    assert then.json() == before | {"screening": True, "gold_every": 12}
+    assert manager.get("/api/quality/policy/").json() == then.json()
+    assert QualityPolicy.objects.get().gold_every == 12
+    off = manager.patch("/api/quality/policy/", {"screening": False}, format="json").json()
+    assert off == then.json() | {"screening": False}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"agreement_bar": 2},
+        {"admission_bar": -0.1},
+        {"agreement_window": 500},
+        {"agreement_window": 2},
+        {"screening_items": 0},
+        {"gold_every": -1},
+        {"gold_every": 40_000},
+        {"undo_seconds": 10**12},
+    ],
+)
+def test_what_the_page_refuses_of_a_policy_the_api_refuses_in_the_same_words(
+    manager: APIClient, wrong: dict[str, float]
+) -> None:
+    (name,) = wrong
+    before = manager.get("/api/quality/policy/").json()
+    refused = manager.patch("/api/quality/policy/", wrong | {"screening": True}, format="json")
+    assert refused.status_code == 400
+    client = Client()
+    client.force_login(ManagerFactory.create())
+    page = client.post("/quality/policy/", before | wrong)
+    assert page.status_code == 400
+    assert refused.json()["fields"] == {name: page.context["form"].errors[name]}
+    assert manager.get("/api/quality/policy/").json() == before
+
+
+def test_a_policy_takes_no_other_key_and_no_other_type(manager: APIClient) -> None:
+    for wrong in ({"bar": 1}, {"id": 2}, {"agreement_bar": "high"}, {"gold_every": None}, [1]):
+        assert manager.patch("/api/quality/policy/", wrong, format="json").status_code == 400, wrong
+
+
+def test_standings_tell_agreement_pace_and_who_is_paused_and_why(
+    manager: APIClient, cleo: Person, django_assert_max_num_queries: Any
+) -> None:
+    QualityPolicy(gold_every=1).save()
+    make_item()
+    GoldFactory.create_batch(3, accepted=[3])
+    for _ in range(3):
+        labelled(cleo, -1)
+    AnnotatorFactory.create(username="dan")
+    with django_assert_max_num_queries(7):
+        first, second = manager.get("/api/quality/standings/").json()
+    cleo.refresh_from_db()
+    assert (first["username"], first["labels"], first["below_bar"]) == ("cleo", 3, True)
+    gold = first["gold"]
+    assert (gold["agreed"], gold["answers"], gold["share"], gold["low"]) == (0, 3, 0.0, 0.0)
+    assert 0.5 < gold["high"] < 0.6
+    assert first["suspended_at"]
+    assert first["suspension"] == cleo.suspension != ""
+    assert isinstance(first["median_ms"], float)
+    assert second == {
+        "username": "dan",
+        "labels": 0,
+        "median_ms": None,
+        "gold": {"agreed": 0, "answers": 0, "share": None, "low": 0.0, "high": 1.0},
+        "below_bar": False,
+        "suspended_at": None,
+        "suspension": "",
+        "screened": False,
+        "screenings": 0,
+    }

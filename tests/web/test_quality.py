@@ -115,7 +115,9 @@ def test_the_policy_is_changed_by_a_form_and_nonsense_is_refused(as_manager: Cli
     current = QualityPolicy.current()
     assert (current.gold_every, current.screening, current.admission_bar) == (12, True, 0.8)
     for wrong in ({"agreement_bar": 2}, {"agreement_window": 500}, {"screening_items": 0}):
-        assert as_manager.post("/quality/policy/", sound | wrong).status_code == 400
+        refused = as_manager.post("/quality/policy/", sound | wrong)
+        assert refused.status_code == 400
+        assert "Ensure this value is" in refused.content.decode()
     assert QualityPolicy.current().agreement_bar == 0.5
 
 
