@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, PreT
 
 from prm_backend.generators.cache import block_cache
 from prm_backend.generators.finish import distinct, is_finished, is_step_finished, make_sample, make_step
+from prm_backend.products import multiplies_bfloat16, pack_linears
 from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, silent
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
@@ -68,21 +69,28 @@ class TransformersGenerator:
     ) -> TransformersGenerator:
         """Load a directory or hub id, safetensors only and without running code from it, and merge `adapter` in.
 
-        float32 on a CPU, bfloat16 on a GPU (the first one, unless `device` says another). Raises OSError (transformers'
-        own message) where there is no such model, and ValueError where its weights are pickles.
+        In bfloat16 on a GPU (the first one, unless `device` says another) and on a CPU that multiplies it, else in
+        float32. Raises OSError (transformers' own message) where there is no such model, and ValueError where its
+        weights are pickles.
         """
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        dtype = torch.float32 if torch.device(device).type == "cpu" else torch.bfloat16
+        on_cpu = torch.device(device).type == "cpu"
+        dtype = torch.float32 if on_cpu and not multiplies_bfloat16() else torch.bfloat16
         tokenizer = AutoTokenizer.from_pretrained(model_path, trust_remote_code=False)
         model: Any = AutoModelForCausalLM.from_pretrained(
-            model_path, dtype=dtype, use_safetensors=True, trust_remote_code=False
+            model_path,
+            dtype=torch.float32 if on_cpu else dtype,
+            use_safetensors=True,
+            trust_remote_code=False,
         )
         name = Path(model_path).name if Path(model_path).is_dir() else str(model_path)
         if adapter is not None:
             model = _merged(model, Path(adapter))
             digest = hashlib.sha256((Path(adapter) / ADAPTER_WEIGHTS).read_bytes()).hexdigest()
             name = f"{name}+{digest[:8]}"
-        return cls(model.to(device), tokenizer, name=name)
+        model.to(device, dtype)
+        pack_linears(model)
+        return cls(model, tokenizer, name=name)
 
     def sample(
         self,
@@ -257,7 +265,11 @@ def draw(logits: torch.Tensor, sampling: Sampling, random: torch.Generator) -> t
         before = ordered.cumsum(dim=-1) - ordered
         ordered[before >= sampling.top_p] = 0
         probabilities = torch.zeros_like(probabilities).scatter(-1, order, ordered)
-    return torch.multinomial(probabilities, 1, generator=random).squeeze(-1)
+    # By one uniform number a row; torch.multinomial draws one for every token of the vocabulary.
+    sums = probabilities.cumsum(dim=-1, dtype=torch.float64)
+    drawn = torch.rand(len(sums), 1, dtype=sums.dtype, device=sums.device, generator=random)
+    chosen = torch.searchsorted(sums, drawn * sums[:, -1:], right=True)
+    return chosen.squeeze(-1).clamp(max=sums.shape[-1] - 1)
 
 
 def _heated(logits: torch.Tensor, heats: Sequence[float]) -> torch.Tensor:
