@@ -23,7 +23,7 @@ from prm_backend.reward.packing import Pack, pack, use_packing
 _PROBE_TOKENS = 12
 _PROBE_TOLERANCE = {torch.float32: 1e-3}  # shares of the largest state
 _COARSE_TOLERANCE = 0.1  # half precision rounds another order of sums visibly
-_LEAN_TOLERANCE = 1e-5  # there is another way: the layers as they are
+_LEAN_TOLERANCE = 3e-4  # products summed in another order; there is another way: the layers as they are
 
 
 class UnsupportedBackbone(ValueError):

@@ -39,7 +39,11 @@ PLAIN = [
 
 def model_of(config: PreTrainedConfig, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
     torch.manual_seed(0)
-    return AutoModelForCausalLM.from_config(config, dtype=dtype).eval().requires_grad_(False)
+    model = AutoModelForCausalLM.from_config(config, dtype=dtype).eval().requires_grad_(False)
+    for name, weight in model.named_parameters():  # norms' weights and biases are made all alike
+        if "norm" in name or name.endswith("bias"):
+            weight.uniform_(0.5, 1.5)
+    return model
 
 
 def is_lean(split: Split) -> bool:
