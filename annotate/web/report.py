@@ -122,12 +122,6 @@ def unmeasured(version: PRMVersion) -> bool:
     return version.report.get("metrics", {}).get("steps") == 0
 
 
-def short(version: PRMVersion, name: str) -> str:
-    """One metric as a list of versions shows it: a share as a percentage with one decimal."""
-    value = version.report.get("metrics", {}).get(name)
-    return "–" if not _is_number(value) else f"{100 * value:.1f}"
-
-
 def figure(version: PRMVersion, name: str) -> str:
     """One metric as a list of versions shows it, with three digits."""
     return number(version.report.get("metrics", {}).get(name), 3)

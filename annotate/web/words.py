@@ -5,10 +5,9 @@ from __future__ import annotations
 from django import template
 
 from annotate.loop import keymap
-from annotate.models import PRMVersion
 
 from .benchmarks import f1
-from .report import figure, short
+from .report import figure
 
 register = template.Library()
 
@@ -31,12 +30,6 @@ def about(seconds: float) -> str:
     if seconds < 60:
         return f"{max(10, round(seconds, -1)):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
-
-
-@register.filter
-def metric(version: PRMVersion, name: str) -> str:
-    """One figure of a version's report, for a table."""
-    return short(version, name)
 
 
 register.filter("benchmark_f1", f1)
