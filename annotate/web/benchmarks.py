@@ -140,7 +140,7 @@ def _rows(figures: dict[str, Any], before: dict[str, Any]) -> list[Row]:
                     where,
                     number(found["threshold"], 3),
                     number(found["f1"], 3),
-                    f"{found['low']:.2f}–{found['high']:.2f}",
+                    f"{number(found['low'], 2)}–{number(found['high'], 2)}",
                     number(found["error_accuracy"], 3),
                     number(found["correct_accuracy"], 3),
                     number(then.get("f1"), 3),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from django.template.loader import render_to_string
+from django.utils.formats import number_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -106,7 +108,7 @@ def interval_chart(
             {
                 "y": TOP + 14 + number * ROW,
                 "name": span.name if len(span.name) <= 27 else span.name[:26] + "…",
-                "figure": "–" if span.value is None else f"{span.value:.2f}",
+                "figure": "–" if span.value is None else figure_of(span.value, 2),
                 "ends": (x(_within(low, x_range)), x(_within(high, x_range))) if drawn else None,
                 "x": x(_within(span.value, x_range)) if drawn else None,
             }
@@ -187,8 +189,19 @@ def _ticks(low: float, high: float, about: int) -> list[float]:
     return [round(k * step, 10) for k in range(first, last + 1)]
 
 
-def _short(value: float) -> str:
-    return f"{value:,.6g}"
+def figure_of(value: float, digits: int) -> str:
+    """A number with so many digits behind the point, as the reader's language writes it."""
+    return _in_figures(f"{value:.{digits}f}")
+
+
+def _short(value: float, digits: int = 6) -> str:
+    """With so many digits in all, at most."""
+    return _in_figures(f"{value:.{digits}g}")
+
+
+def _in_figures(rounded: str) -> str:
+    # number_format cuts digits off: it is given no more than are to be shown.
+    return number_format(Decimal(rounded), force_grouping=True).replace("-", "−")
 
 
 def _within(value: float | None, ends: Point) -> float:
@@ -200,12 +213,12 @@ def _span_in_words(span: Span) -> str:
     if span.value is None:
         return _("%(name)s: undefined") % {"name": span.name}
     if span.low is None or span.high is None:
-        return f"{span.name}: {span.value:.2f}"
+        return f"{span.name}: {figure_of(span.value, 2)}"
     return _("%(name)s: %(value)s, between %(low)s and %(high)s") % {
         "name": span.name,
-        "value": f"{span.value:.2f}",
-        "low": f"{span.low:.2f}",
-        "high": f"{span.high:.2f}",
+        "value": figure_of(span.value, 2),
+        "low": figure_of(span.low, 2),
+        "high": figure_of(span.high, 2),
     }
 
 
@@ -217,4 +230,5 @@ def _in_words(line: Line) -> str:
         words = _("%(name)s falls from %(first)s to %(last)s at %(end)s.")
     else:
         words = _("%(name)s stays from %(first)s to %(last)s at %(end)s.")
-    return words % {"name": line.name, "first": f"{first:.3g}", "last": f"{last:.3g}", "end": _short(end)}
+    told = {"first": _short(first, 3), "last": _short(last, 3), "end": _short(end)}
+    return words % {"name": line.name, **told}

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from annotate.models import PRMVersion
 from prm_backend.evaluation.intervals import wilson
 
-from .plots import Line, Span, confusion_chart, interval_chart, line_chart
+from .plots import Line, Span, confusion_chart, figure_of, interval_chart, line_chart
 from .records import told
 
 # Name in the report: what people read, digits, and whether more is better (None: neither).
@@ -181,8 +181,7 @@ def words(name: str) -> str:
 def number(value: Any, digits: int) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "–" if value is None else str(value)
-    shown = f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
-    return shown.replace("-", "−")
+    return figure_of(value, digits if isinstance(value, float) else 0)
 
 
 def _told_apart(version: PRMVersion) -> list[tuple[str, list[dict[str, Any]]]]:

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import translation
 
 from annotate.loop.benchmark import measure
 from annotate.models import Benchmark, Job, Measurement
@@ -186,6 +187,17 @@ def test_a_chart_stays_within_its_frame_and_leaves_out_what_is_not_a_number() ->
     drawn = [tuple(map(float, pair.split(","))) for pair in polyline.get("points", "").split()]
     assert len(drawn) == 3
     assert all(0 <= x <= 440 and 0 <= y <= 220 for x, y in drawn)
+
+
+def test_a_chart_writes_figures_as_the_readers_language_does_and_coordinates_as_svg_does() -> None:
+    with translation.override("de"):
+        chart = str(
+            line_chart(title="t", lines=[Line("a", [(0, 0.5), (2000, 1.25)])], x_label="", y_label="")
+        )
+    assert ">0,6<" in chart
+    assert ">1.500<" in chart
+    assert "0,5 auf 1,25" in chart
+    assert 'points="46.0,182.0' in chart
 
 
 def test_a_flat_line_is_drawn_and_an_empty_one_is_not() -> None:
