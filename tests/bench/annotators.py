@@ -30,7 +30,7 @@ class Annotator:
         self.taken: list[str] = []
 
     def ask(self, action: str, path: str, **data: object) -> bytes:
-        """The body that is answered with; RuntimeError for any status but 200."""
+        """The body that is answered with, if any; RuntimeError for a refusal."""
         body = urlencode(data)
         form = f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n"
         method = "POST" if data else "GET"
@@ -39,27 +39,44 @@ class Annotator:
         status, head, answer = self._exchange(request)
         self.spent[action].append((time.perf_counter() - begin) * 1000)
         self.statuses[status] += 1
-        if status != 200:
+        if status not in (200, 204):
             raise RuntimeError(f"{path} was answered with {head!r} {answer[:500]!r}")
         return answer
 
-    def label(self, pairs: int, ratings: int, floor: Annotator | None = None) -> None:
+    def label(
+        self, pairs: int, ratings: int, floor: Annotator | None = None, *, fetches: bool = False
+    ) -> None:
         """Rate so many steps of each item, the last of them -1, and submit; without ratings, give it up.
 
-        Between two items `floor` is asked once, so that both are measured in the same seconds.
+        With `fetches`, the next item is fetched ahead when the first rating is given, or at once where none is, and the
+        submit says that it is shown, as a browser does. Between two items `floor` is asked once, so that both are
+        measured in the same seconds.
         """
         item = item_of(self.ask("open", "/label/"))
         ending = {} if ratings else {"finish_reason": "give_up", "comment": "a bench"}
         for pair in range(pairs):
+            following = ""
             for index in range(ratings):
                 rating = -1 if index == ratings - 1 else 1
                 self.ask("rate", f"/label/{item}/rate/", rating=f"{index}:{rating}", active_ms=pair)
-            answer = self.ask("submit+next", f"/label/{item}/submit/", active_ms=pair, **ending)
+                if fetches and index == 0:
+                    following = self.fetch_ahead(item)
+            if fetches and not ratings:
+                following = self.fetch_ahead(item)
             self.taken.append(item)
-            item = item_of(answer)
+            if following:
+                self.ask("submit+shown", f"/label/{item}/submit/", active_ms=pair, shown=following, **ending)
+                item = following
+            else:
+                item = item_of(self.ask("submit+next", f"/label/{item}/submit/", active_ms=pair, **ending))
             if floor is not None:
                 floor.touch(1)
                 self.spent["floor"] = floor.spent["touch"]
+
+    def fetch_ahead(self, item: str) -> str:
+        """What comes after the item; "" where nothing does."""
+        answer = self.ask("ahead", f"/label/{item}/ahead/", active_ms=0)
+        return item_of(answer) if answer else ""
 
     def touch(self, times: int) -> None:
         """Ask the floor, so many times; each client has a row of its own there."""
@@ -85,7 +102,7 @@ class Annotator:
         while b"\r\n\r\n" not in got:
             got += self.connection.recv(65536)
         head, _, body = got.partition(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
         while len(body) < length:
             body += self.connection.recv(65536)
         return int(head[9:12]), head, body

@@ -38,11 +38,12 @@ def _copy(number: int, priority: str, *, with_steps: bool = True) -> None:
     steps, step_values = _columns(
         Step, {"solution_id": "new.id", "text": "replace(old.text, '= 0', '= ' || new.sample_index)"}
     )
-    fresh = {"done_at": "null", "leased_by_id": "null", "lease_token": "null", "lease_expires_at": "null"}
+    fresh = dict.fromkeys(("done_at", "leased_by_id", "lease_token", "lease_expires_at"), "null")
     items, item_values = _columns(
         QueueItem,
         fresh
         | {
+            "ahead": "false",
             "id": "nextval('bench_item')",
             "solution_id": "new.id",
             "priority": priority.replace("n", "new.sample_index"),

@@ -3,6 +3,8 @@
 Each annotator is a thread with a connection of its own that speaks plain HTTP: opens the page, rates step after step
 until the first error, submits and gets the next in the same answer. A pair, as peers count it, is one "next" and
 one "submit", which here are one request; `N_annotators` rate three steps of each solution, too, three requests more.
+What is called `ahead` does as a browser does: the next is fetched while the one before is rated, and the submit says
+that it is shown, so that nobody waits for "submit+shown"; the CPU time of such a pair is that of both requests.
 Submit+next is measured with a short queue, and again behind a million items made by SQL, each time beside the floor
 (tests.bench.floor). `ARGS="2000 50000 20"` takes fewer items, fewer behind them, and fewer pairs.
 """
@@ -134,11 +136,17 @@ def main() -> None:
             people = [Annotator(floor_port, "", "") for _ in range(n)]
             return _watch(people, floor_pid, var_dir, 4 * n_pairs, Annotator.touch)
 
-        def together(n: int, pairs: int) -> dict[str, Any]:
+        def together(n: int, pairs: int, *, fetches: bool = False) -> dict[str, Any]:
             """Rating each solution up to an error, too."""
             people = _annotators(n, port)
             everybody.extend(people)
-            return _watch(people, pid, var_dir, pairs, lambda one, each: one.label(each, ratings=3))
+            return _watch(people, pid, var_dir, pairs, lambda one, each: one.label(each, 3, fetches=fetches))
+
+        def ahead_alone() -> dict[str, Any]:
+            """Nothing but a fetch of the next and a submit that shows it."""
+            (person,) = _annotators(1, port)
+            everybody.append(person)
+            return _watch([person], pid, var_dir, n_pairs, lambda one, each: one.label(each, 0, fetches=True))
 
         def pairs_only(n: int) -> dict[str, Any]:
             """Nothing but submit and next, as peers count."""
@@ -166,6 +174,8 @@ def main() -> None:
                 metrics[f"{n}_annotators"] = together(n, more * n_pairs)
             metrics["8_annotators_submit_and_next"] = pairs_only(8)
             metrics["submit_and_next_alone"] = usual = alone()
+            metrics["8_annotators_ahead"] = together(8, TOGETHER[8] * n_pairs, fetches=True)
+            metrics["ahead_alone"] = ahead_alone()
             lengthen(n_many)
             metrics[f"submit_and_next_of_{n_many}"] = many = alone()
     _tell(metrics, everybody, few, usual, many, n_many)
@@ -182,12 +192,15 @@ def _tell(
     taken = [item for person in everybody for item in person.taken]
     statuses: Counter[int] = sum((person.statuses for person in everybody), Counter())
     metrics["statuses"] = {str(status): count for status, count in sorted(statuses.items())}
+    ahead = metrics["ahead_alone"]
     eight = metrics["8_annotators_submit_and_next"]["pairs_a_second"]
     over = "submit_and_next_over_the_floor"  # in the same seconds, so that other work on the machine counts little
     growth = round(many[over] / few[over], 2)
     aims = [
         Aim("median ms of submit+next, one annotator", 15, alone["submit+next"]["median_ms"]),
         Aim("server CPU ms a submit+next", 20, alone["server_cpu_ms_a_pair"]),
+        Aim("median ms of submit with the next shown", 15, ahead["submit+shown"]["median_ms"]),
+        Aim("server CPU ms a fetch ahead and its submit", 20, ahead["server_cpu_ms_a_pair"]),
         Aim("pairs a second, eight annotators", 60, eight, at_least=True),
         Aim(f"submit+next over the floor with {n_many} items queued, over that with {FEW}", 1.2, growth),
         Aim("items labelled twice", 0, len(taken) - len(set(taken))),
