@@ -43,6 +43,7 @@ urlpatterns = [
     path("label/<int:item>/undo/", labelling.undo, name="label_undo"),
     path("label/<int:item>/dispute/", labelling.dispute, name="label_dispute"),
     path("label/<int:item>/submit/", labelling.submit, name="label_submit"),
+    path("label/<int:item>/ahead/", labelling.ahead, name="label_ahead"),
     path("label/<int:item>/skip/", labelling.skip, name="label_skip"),
     path("label/unskip/", labelling.unskip, name="label_unskip"),
     path("label/<int:item>/proposed/", ways.proposed, name="label_proposed"),

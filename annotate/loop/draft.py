@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
+from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -35,10 +37,15 @@ from annotate.models import (
 from prm_backend.text.gold import AnswerKind
 
 _MOST_STEP_MS = 2**31 - 1  # what the column holds: 24 days
-NOBODY: dict[str, None] = {"leased_by": None, "lease_token": None, "lease_expires_at": None}
-
-
-LEASE = {"leased_by": Given("person"), "lease_token": Given("token"), "lease_expires_at": Given("until")}
+NOBODY = {"leased_by": None, "lease_token": None, "lease_expires_at": None, "ahead": False}
+LEASE = {
+    "leased_by": Given("person"),
+    "lease_token": Given("token"),
+    "lease_expires_at": Given("until"),
+    "ahead": Given("ahead"),
+}
+_MOST_TRIES = 3
+T = TypeVar("T")
 
 
 def _drafts(**of: Any) -> QuerySet[Label]:
@@ -66,13 +73,34 @@ _STEPS = Statement(lambda: Step.objects.filter(solution=Given("solution")).value
 _KEEP_TIME = Change(lambda: Label.objects.filter(pk=Given("label")), total_time=Given("ms"))
 
 
-def new_lease(person: Person) -> dict[str, object]:
-    return {"leased_by_id": person.pk, "lease_token": uuid.uuid4(), "lease_expires_at": lease_end()}
+def raced(act: Callable[[], T]) -> T:
+    """An act in a transaction of its own, begun anew where another tab of the same person leased at this moment.
+
+    Raises IntegrityError where that happens again and again.
+    """
+    for attempts_left in reversed(range(_MOST_TRIES)):
+        try:
+            with transaction.atomic():
+                return act()
+        except IntegrityError:
+            if not attempts_left:
+                raise
+    raise AssertionError("unreachable")
 
 
-def lease_values(person: Person) -> dict[str, object]:
+def new_lease(person: Person, *, ahead: bool = False) -> dict[str, object]:
+    values = lease_values(person, ahead=ahead)
+    return {
+        "leased_by_id": values["person"],
+        "lease_token": values["token"],
+        "lease_expires_at": values["until"],
+        "ahead": ahead,
+    }
+
+
+def lease_values(person: Person, *, ahead: bool = False) -> dict[str, object]:
     """A new lease, as a Change to LEASE is told of it."""
-    return {"person": person.pk, "token": uuid.uuid4(), "until": lease_end()}
+    return {"person": person.pk, "token": uuid.uuid4(), "until": lease_end(), "ahead": ahead}
 
 
 def lease_end() -> datetime:
@@ -214,12 +242,14 @@ class Draft:
         return int((timezone.now() - self.label.created_at).total_seconds() * 1000)
 
     def extend_lease(self) -> datetime:
-        """Extend the lease; or lease the item anew, unless the person holds another (one lease a person)."""
+        """Extend the lease, or lease anew unless the person holds another. What is fetched ahead runs out."""
         this, until = QueueItem.objects.filter(pk=self.item.pk), lease_end()
         person = self.label.annotator_id
+        if self.item.ahead and self.item.leased_by_id == person and self.item.lease_expires_at is not None:
+            return self.item.lease_expires_at
         if not this.filter(leased_by=person).update(lease_expires_at=until):
-            another = QueueItem.objects.open().filter(leased_by=person)
+            another = QueueItem.objects.open().filter(leased_by=person, ahead=False)
             this.filter(~Exists(another)).update(
-                leased_by=person, lease_token=uuid.uuid4(), lease_expires_at=until
+                leased_by=person, lease_token=uuid.uuid4(), lease_expires_at=until, ahead=False
             )
         return until

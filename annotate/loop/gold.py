@@ -12,9 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
+from annotate.loop.draft import NOBODY
 from annotate.loop.screening import end_attempt
 from annotate.loop.work import Work
-from annotate.models import Given, Gold, Label, Person, QualityPolicy, Statement
+from annotate.models import Given, Gold, Label, Person, QualityPolicy, QueueItem, Statement
 from annotate.models.label import NO_ERROR, TOLD
 from prm_backend.evaluation.intervals import Interval, wilson
 from prm_backend.text.steps import storable
@@ -176,6 +177,7 @@ def watch(person: Person, label: Label) -> None:
     if why := _why_paused(policy):
         person.suspended_at, person.suspension = timezone.now(), why
         person.save(update_fields=("suspended_at", "suspension"))
+        QueueItem.objects.open().filter(leased_by=person, ahead=True).update(**NOBODY)  # nothing comes next
 
 
 @transaction.atomic

@@ -18,10 +18,10 @@ from django.utils.translation import gettext as _
 from annotate.errors import AlreadySubmitted, InvalidFinish, InvalidRating
 from annotate.loop import further
 from annotate.loop.concerns import raise_concerns
-from annotate.loop.draft import NOBODY, Draft, begin, open_draft
+from annotate.loop.draft import NOBODY, Draft, begin, open_draft, raced
 from annotate.loop.gold import judge, watch
 from annotate.loop.grow import reopen
-from annotate.loop.take import take
+from annotate.loop.take import take, take_ahead
 from annotate.loop.work import Work
 from annotate.models import Change, Given, Label, Person, QueueItem, StepRating, Way, write
 from prm_backend.text.steps import storable
@@ -37,22 +37,31 @@ _IN_WORDS = (FinishReason.GIVE_UP, FinishReason.BAD_PROBLEM)
 def claim(*, person: Person) -> Work | None:
     """Give the person something to rate and lease it to them; None where nothing waits for them.
 
-    Their own live lease comes first (so a second tab and a reload show the same item), then an item they began
-    and nobody holds now, then the next free one of the queues that are not paused, or gold in its place.
+    Their own live lease comes first (so a second tab and a reload show the same item), then the one fetched ahead, then
+    an item they began and nobody holds now, then the next free one of the queues that are not paused, or gold in its
+    place.
     """
-    for attempts_left in (2, 1, 0):
-        try:
-            with transaction.atomic():
-                return _claim(person)
-        except IntegrityError:
-            # Another tab of the same person leased an item at this moment: look again and show that one.
-            if not attempts_left:
-                raise
-    return None
+    return raced(lambda: _claim(person))
+
+
+def fetch_ahead(*, person: Person, item: int) -> Work | None:
+    """Lease the person what comes after the item they have in hand, so that their page has it when they submit.
+
+    Asked again, the same one: its lease is not renewed until it ran out, so that nobody holds two for ever, and its
+    time does not run. None where nothing is to come, or nothing that can be known before the submit (a screening goes
+    on or not, a step by step the model writes first), and where the item is not what they have in hand.
+    """
+    return raced(lambda: _fetch_ahead(person, item))
 
 
 def _claim(person: Person) -> Work | None:
     taken = take(person)
+    return None if taken is None else begin(person, taken.item, taken.generation)
+
+
+def _fetch_ahead(person: Person, item: int) -> Work | None:
+    taken = take_ahead(person, item)
+    # Begun now, so that a rating has a row to go to whatever becomes of the submit before it.
     return None if taken is None else begin(person, taken.item, taken.generation)
 
 
@@ -220,15 +229,20 @@ def heartbeat(*, person: Person, item: int) -> datetime:
 
 
 def release(*, person: Person, item: int, token: uuid.UUID | None = None) -> bool:
-    """Give the item back; the draft stays. With a token, only if no page has claimed the item since.
+    """Give the item back, and what was fetched ahead; drafts stay. With a token, only if no page claimed it since.
 
     Returns whether it was held. A page that is left sends this late, perhaps after the reloaded page has
     claimed the item anew: that claim's new token makes the old page's release a no-op.
     """
-    held = QueueItem.objects.open().filter(pk=item, leased_by=person)
+    held = QueueItem.objects.open().filter(leased_by=person)
+    this = held.filter(pk=item)
     if token is not None:
-        held = held.filter(lease_token=token)
-    return bool(held.update(**NOBODY))
+        this = this.filter(lease_token=token)
+    with transaction.atomic():
+        released = bool(this.update(**NOBODY))
+        if released:
+            held.filter(ahead=True).update(**NOBODY)
+    return released
 
 
 def _moment(given_at: datetime | None) -> datetime:

@@ -36,11 +36,16 @@ def reassign(*, item: int, to: Person | None) -> None:
     if not (to.is_active and to.is_annotator) or to.suspended_at is not None:
         raise NotReassigned(_("%(name)s does not label at present.") % {"name": to})
     if not QueueItem.objects.filter(pk=item).for_person(to).exists():
-        raise NotReassigned(_("%(name)s has labelled this solution, or put it aside.") % {"name": to})
+        raise NotReassigned(
+            _("%(name)s has labelled this solution, put it aside, or has it in hand.") % {"name": to}
+        )
     try:
         with transaction.atomic():
             QueueItem.objects.filter(pk=item).update(
-                leased_by=to, lease_token=uuid.uuid4(), lease_expires_at=timezone.now() + KEPT_FOR
+                leased_by=to,
+                lease_token=uuid.uuid4(),
+                lease_expires_at=timezone.now() + KEPT_FOR,
+                ahead=False,
             )
     except IntegrityError:
         raise NotReassigned(

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotate.errors import LeaseLost, NotYourItem, PlumblineError
 from annotate.loop.concerns import withdraw
-from annotate.loop.draft import NOBODY, new_lease, open_draft
+from annotate.loop.draft import NOBODY, lease_end, new_lease, open_draft, raced
 from annotate.models import Label, Person, QualityPolicy, QueueItem, StepRating
 
 
@@ -46,14 +46,18 @@ def can_take_back(person: Person, *, now: datetime | None = None) -> Label | Non
     return labels.order_by("-submitted_at").first()
 
 
-@transaction.atomic
 def take_back(*, person: Person, label: int, submitted_at: datetime | None = None) -> None:
-    """Make a submitted label a draft again and its item the person's; what else they hold stays as a draft.
+    """Make a submitted label a draft again and its item the person's; what they had in hand comes next.
 
+    What was fetched ahead of that is given back, its draft kept.
     `submitted_at` names the submit that is taken back: sent twice, or after another submit, it changes nothing.
     Raises NotYourItem for a label that is not theirs, TooLate after QualityPolicy.undo_seconds or once the label was
     adjudicated, LeaseLost where somebody else has the item by now.
     """
+    raced(lambda: _take_back(person, label, submitted_at))
+
+
+def _take_back(person: Person, label: int, submitted_at: datetime | None) -> None:
     # As everywhere: the label first, then its item.
     mine = (
         Label.objects.select_for_update(of=("self", "queue_item"))
@@ -71,7 +75,10 @@ def take_back(*, person: Person, label: int, submitted_at: datetime | None = Non
     mine.submitted_at, mine.finish_reason, mine.reopened_at = None, "", timezone.now()
     mine.agrees_with_gold = None
     mine.save(update_fields=("submitted_at", "finish_reason", "reopened_at", "agrees_with_gold"))
-    QueueItem.objects.open().filter(leased_by=person).update(**NOBODY)
+    held = QueueItem.objects.open().filter(leased_by=person)
+    list(held.select_for_update().order_by("ahead").values("pk"))  # in the order that others lock them in
+    held.filter(ahead=True).update(**NOBODY)
+    held.update(ahead=True, lease_expires_at=lease_end())
     QueueItem.objects.filter(pk=mine.queue_item.pk).update(done_at=None, **new_lease(person))
 
 

@@ -1,18 +1,22 @@
 """What a person is given next: what they hold, what they began, the next free item, or gold in its place.
 
+And what they will be given after that, fetched ahead by the same rules while they rate.
+
 Every try is a single compare-and-swap. Gold takes as many queries as any other item, so that its time tells nothing.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from annotate.loop.draft import LEASE, NOBODY, lease_values, new_lease
+from annotate.loop.draft import LEASE, NOBODY, lease_end, lease_values, new_lease
 from annotate.loop.screening import next_question
 from annotate.models import (
     Change,
@@ -41,12 +45,15 @@ class Taken:
 
 
 def _held_by() -> QuerySet[QueueItem]:
-    return QueueItem.objects.open().filter(leased_by=Given("person"))
+    return QueueItem.objects.open().filter(leased_by=Given("person"), ahead=Given("ahead"))
 
 
 def _begun_by() -> QuerySet[QueueItem]:
-    drafts = Label.objects.at_hand().filter(annotator=Given("person"))
-    return QueueItem.objects.open().filter(leased_by=None, pk__in=drafts.values("queue_item"))
+    """In the order they were begun: where both were given back, what was rated comes before what was fetched ahead."""
+    drafts = Label.objects.at_hand().filter(annotator=Given("person"), queue_item=OuterRef("pk")).order_by()
+    begun = Label.objects.at_hand().filter(annotator=Given("person"))
+    free = QueueItem.objects.open().filter(leased_by=None, pk__in=begun.values("queue_item"))
+    return free.order_by(Subquery(drafts.values("pk")[:1]))
 
 
 def _free(kind: str) -> QuerySet[QueueItem]:
@@ -63,7 +70,7 @@ def _running() -> QuerySet[Queue]:
 
 
 def _with_rules() -> QuerySet[QueueItem]:
-    """What the person holds, with all that a draft is begun with; `rules` are the newest instructions."""
+    """What the person holds or has ahead, with all that a draft is begun with; `rules`: the newest instructions."""
     rules = Instructions.objects.order_by("-number").values("pk")[:1]
     held = _held_by().select_related("queue", "gold", "solution__problem", "solution__round")
     return held.annotate(**{"rules": Subquery(rules)})
@@ -71,13 +78,22 @@ def _with_rules() -> QuerySet[QueueItem]:
 
 _POLICY = Statement(lambda: QualityPolicy.objects.order_by("pk")[:1])
 _RENEW = Change(_held_by, **LEASE)
-_GO_ON = Change(lambda: _first(_begun_by().order_by("-priority", "id")), **LEASE)
+_PROMOTE = Change(
+    _held_by, ahead=False, lease_expires_at=Given("until")
+)  # the token stays: a page has it already
+_GO_ON = Change(lambda: _first(_begun_by()), **LEASE)
 _GO_ON_SCREENING = Change(lambda: _first(_begun_by().filter(gold__screens=True).order_by("id")), **LEASE)
+_BEGUN_WAY = Statement(lambda: _begun_by().values_list("queue__way")[:1])
 _RUNNING = Statement(_running)
 _LEASE_FREE = {
     "solution": Change(lambda: _first(_free("solution")), **LEASE),
     "problem": Change(lambda: _first(_free("problem")), **LEASE),
 }
+# Locked, so that a page that is left at this moment gives back what is fetched for it, too.
+_IN_HAND = Statement(
+    lambda: QueueItem.objects.leased().filter(leased_by=Given("person")).select_for_update().order_by("ahead")
+)
+_ANY_PROBLEM = Statement(lambda: _free("problem").values_list("pk")[:1])
 _IN_PLACE_OF = Statement(lambda: _free("solution").values_list("solution__round__number", flat=True)[:1])
 _GOLD = Statement(lambda: Gold.objects.mixed_in().next_for(Given("person"))[:1])
 _HELD = Statement(_with_rules)
@@ -90,8 +106,39 @@ def take(person: Person) -> Taken | None:
     if _RENEW.run(**lease_values(person)):
         return _held(person)
     policy = _POLICY.first()
-    # The sweep frees what ran out, every half minute; here that is one query the more only where nothing is left.
-    return _next(person, policy) or (_next(person, policy) if free_expired() else None)
+    screens = policy if policy is not None and policy.screens(person) else None
+    if screens is not None:
+        return _once_more(lambda: _screening_question(person, screens))
+    if _PROMOTE.run(person=person.pk, ahead=True, until=lease_end()):
+        return _held(person)
+    return _once_more(lambda: _next(person, policy))
+
+
+def take_ahead(person: Person, item: int) -> Taken | None:
+    """Lease to the person, beside `item` that they have in hand, what `take` will give them after it; None as there.
+
+    None, too, for who is being screened, where the item is not in their hands, and where a solution comes that grows:
+    the model would be asked to write for it. Raises as `take` does.
+    """
+    if person.suspended_at is not None:
+        return None
+    held = {one.ahead: one for one in _IN_HAND.all(person=person.pk)}
+    live = {ahead for ahead, one in held.items() if (one.lease_expires_at or timezone.now()) > timezone.now()}
+    policy = _POLICY.first()
+    if False not in live or held[False].pk != item or (policy is not None and policy.screens(person)):
+        return None
+    if True not in held:
+        return _once_more(lambda: _next(person, policy, ahead=True))
+    if True not in live:
+        _RENEW.run(**lease_values(person, ahead=True))
+    taken = _held(person, ahead=True)
+    # One that grows was in hand when another was taken back.
+    return None if taken.item.queue.way == Way.STEP_BY_STEP else taken
+
+
+def _once_more(what: Callable[[], Taken | None]) -> Taken | None:
+    """The sweep frees what ran out, every half minute; here that is one query the more only where nothing is left."""
+    return what() or (what() if free_expired() else None)
 
 
 @transaction.atomic
@@ -102,27 +149,33 @@ def free_expired() -> int:
     return QueueItem.objects.filter(pk__in=stale.values("pk")).update(**NOBODY)
 
 
-def _next(person: Person, policy: QualityPolicy | None) -> Taken | None:
-    if policy is not None and policy.screens(person):
-        return _screening_question(person, policy)
-    if _GO_ON.run(**lease_values(person)):
-        return _held(person)
+def _next(person: Person, policy: QualityPolicy | None, *, ahead: bool = False) -> Taken | None:
+    """Lease what nobody holds: what was begun, gold that is due, what is free. Nothing step by step `ahead`."""
+    if ahead:
+        for (way,) in _BEGUN_WAY.rows(person=person.pk):
+            if way == Way.STEP_BY_STEP:
+                return None
+    if _GO_ON.run(**lease_values(person, ahead=ahead)):
+        return _held(person, ahead=ahead)
     gold = _gold_due(person, policy)
     # Queue by queue, as the index of free items is; paused ones are left out once, here.
     for queue in _RUNNING.all():
         if gold is not None and queue.way != Way.STEP_BY_STEP:
             # In the place of an item, never where there is none, and passing for its generation.
             for (in_place_of,) in _IN_PLACE_OF.rows(person=person.pk, queue=queue.pk):
-                _lease_gold(person, gold, queue)
-                return _held(person, in_place_of)
-        elif _LEASE_FREE[queue.holds].run(queue=queue.pk, **lease_values(person)):
-            return _held(person)
+                _lease_gold(person, gold, queue, ahead=ahead)
+                return _held(person, in_place_of, ahead=ahead)
+        elif ahead and queue.way == Way.STEP_BY_STEP:
+            if _ANY_PROBLEM.rows(person=person.pk, queue=queue.pk):
+                return None
+        elif _LEASE_FREE[queue.holds].run(queue=queue.pk, **lease_values(person, ahead=ahead)):
+            return _held(person, ahead=ahead)
     return None
 
 
-def _held(person: Person, round_number: int | None = None) -> Taken:
-    """What the person has in hand now; gold passes for an item of that round."""
-    item = _HELD.first(person=person.pk)
+def _held(person: Person, round_number: int | None = None, *, ahead: bool = False) -> Taken:
+    """What the person has in hand now, or next; gold passes for an item of that round."""
+    item = _HELD.first(person=person.pk, ahead=ahead)
     assert item is not None  # leased a moment ago, in this transaction
     if item.gold is not None and item.gold.screens:
         return Taken(item, SCREENING_GENERATION)
@@ -141,7 +194,7 @@ def _screening_question(person: Person, policy: QualityPolicy) -> Taken | None:
     return _held(person)
 
 
-def _lease_gold(person: Person, gold: Gold, queue: Queue) -> None:
+def _lease_gold(person: Person, gold: Gold, queue: Queue, *, ahead: bool = False) -> None:
     """Make a gold item, leased to the one person who is ever given it."""
     item = QueueItem(
         queue=queue,
@@ -150,7 +203,7 @@ def _lease_gold(person: Person, gold: Gold, queue: Queue) -> None:
         strategy="gold",
         random_key=random.random(),
         priority=0,
-        **new_lease(person),
+        **new_lease(person, ahead=ahead),
     )
     write(item)
 

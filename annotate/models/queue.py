@@ -128,7 +128,7 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
         return self.filter(*(~RowByRow(found[kind]) for kind in kinds or found))
 
     def for_person(self, person: Person | Given, *kinds: str) -> QueueItemQuerySet:
-        """Leave out what this person has labelled, or put aside. `kinds` as in `free`."""
+        """Leave out what this person has labelled, put aside, or has in hand already. `kinds` as in `free`."""
         from .label import Label  # which knows queues
 
         mine = Label.objects.filter(
@@ -138,7 +138,11 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
             "solution": mine.filter(solution=OuterRef("solution")),
             "problem": mine.filter(solution=None, queue_item__isnull=False, problem=OuterRef("problem")),
         }
-        return self.filter(*(~RowByRow(found[kind]) for kind in kinds or found))
+        # Another copy of what they rate now is not to be fetched ahead of it.
+        held = QueueItem.objects.open().filter(leased_by=person)
+        in_hand = {kind: held.filter(**{kind: OuterRef(kind)}) for kind in found}
+        asked = [rows[kind] for kind in kinds or found for rows in (found, in_hand)]
+        return self.filter(*(~RowByRow(rows) for rows in asked))
 
     def free(self, *kinds: str) -> QueueItemQuerySet:
         """Open and in nobody's hands, in the order people get them.
@@ -225,6 +229,11 @@ class QueueItem(models.Model):
     )
     lease_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
+    ahead = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="leased ahead of the one its person rates now: it comes next, and the lease is not renewed",
+    )
     done_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -248,9 +257,9 @@ class QueueItem(models.Model):
                 condition=Q(arm="") | Q(prm__isnull=False, score__isnull=False), name="chosen_by_a_score"
             ),
             models.UniqueConstraint(
-                fields=("leased_by",),
+                fields=("leased_by", "ahead"),
                 condition=Q(leased_by__isnull=False, done_at__isnull=True),
-                name="one_lease_a_person",
+                name="one_lease_a_person",  # and one ahead of it
             ),
             models.CheckConstraint(
                 condition=Q(propensity__gt=0, propensity__lte=1), name="propensity_is_a_probability"

@@ -132,7 +132,8 @@ def _write_sql(
 ) -> tuple[str, list[Field[Any, Any]]]:
     meta: Any = model._meta
     quote = connection.ops.quote_name
-    columns = [one for one in meta.local_concrete_fields if not one.db_returning]
+    # What the database makes up where a row does not say: only the key; a column with two defaults has Django's here.
+    columns = [one for one in meta.local_concrete_fields if not one.db_returning or one.has_default()]
     if not adding:
         columns = [one for one in columns if one.name in fields] if fields else columns
     names, table, key = [quote(one.column) for one in columns], quote(meta.db_table), quote(meta.pk.column)

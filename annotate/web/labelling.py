@@ -124,7 +124,7 @@ def dispute(request: PersonRequest, item: int) -> HttpResponse:
 
 @act_on_item
 def submit(request: PersonRequest, item: int) -> HttpResponse:
-    """Submit, and answer with the next item."""
+    """Submit, and answer with the next item; where the page has shown it already, with what it lacks of it."""
     screenings = request.user.screenings
     act: dict[str, Any] = {
         "item": item,
@@ -140,7 +140,22 @@ def submit(request: PersonRequest, item: int) -> HttpResponse:
         verbs.submit(person=request.user, **act)
         return redirect("screening" if request.user.screenings > screenings else "label")
     done, work = verbs.submit_and_claim(person=request.user, **act)
+    if work is not None and work.item == sent.number(request, "shown"):
+        response = render(request, "label/label.html#lacking", {"done": done, "today": _today(request.user)})
+        response["HX-Reswap"], response["Plumbline-Token"] = "none", str(work.token)
+        return response
     return show(request, work, done=done, screened=request.user.screenings > screenings)
+
+
+@act_on_item
+def ahead(request: PersonRequest, item: int) -> HttpResponse:
+    """What the page shows once this item is submitted; 204 where that is not known before."""
+    work = verbs.fetch_ahead(person=request.user, item=item)
+    if work is None or work.lease_expires_at is None:
+        return HttpResponse(status=204)
+    response = render(request, "label/label.html#work", sheet(request.user) | _shown(work))
+    response["Plumbline-Seconds"] = str(int((work.lease_expires_at - timezone.now()).total_seconds()))
+    return response
 
 
 @act_on_item
@@ -215,19 +230,23 @@ def show(
     context: dict[str, Any] = {"work": work, "notice": notice, "screened": screened, "refused": status >= 400}
     if done is not None and not done.is_initial_screening_question:
         context["done"] = done
-    context |= {"lease_seconds": settings.LEASE_SECONDS, "server_ms": int(timezone.now().timestamp() * 1000)}
-    context["today"] = _today(request.user)
+    context |= {"server_ms": int(timezone.now().timestamp() * 1000), "today": _today(request.user)}
     context |= sheet(request.user)
     if work is None:
         context |= _why_nothing(request)
     else:
-        context |= {"rows": _rows(work), "now": _now(work), "how_far": HOW_FAR}
+        context |= _shown(work)
         if work.generation == SCREENING_GENERATION:
             context["screening"] = screening_of(request.user)
     template = "label/label.html#fragment" if request.htmx else "label/label.html"
     response = render(request, template, context, status=status)
     response["HX-Reswap"] = "outerHTML"
     return response
+
+
+def _shown(work: Work) -> dict[str, Any]:
+    rows, now, seconds = _rows(work), _now(work), settings.LEASE_SECONDS
+    return {"work": work, "rows": rows, "now": now, "how_far": HOW_FAR, "lease_seconds": seconds}
 
 
 def _today(person: Person) -> dict[str, Any] | None:

@@ -74,6 +74,7 @@ async function send(given, key) {
     const signedOut = response?.type === "opaqueredirect" || response?.status === 403;
     const silent = !signedOut && (!response || response.status >= 500);
     notice("signed-out", signedOut);
+    if (signedOut) ahead.forget();
     notice("offline", silent);
     stuck = (signedOut || silent) && !key;
     if (!signedOut && !silent) {

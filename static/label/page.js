@@ -42,7 +42,8 @@ function arrive() {
   shown = work();
   const data = shown.dataset;
   outbox.person = data.person;
-  outbox.ahead = Number(data.now) - Date.now();
+  if (data.now) outbox.ahead = Number(data.now) - Date.now(); // what was fetched ahead is too old to say
+  if (ahead.fetched.after !== data.item) ahead.forget();
   done = [];
   undone = [];
   clock.start(Number(data.activeMs ?? 0), [...steps()].map((step) => Number(step.dataset.ms)));
@@ -78,19 +79,35 @@ async function show(response, given) {
   const swapStyle = response.headers.get("HX-Reswap");
   if (!swapStyle) return;
   const text = await response.text();
+  const { shown: next } = given.values;
+  const item = work().dataset.item ?? "";
   // What an earlier page left behind, or another tab's item: told if it was refused, but nothing here changes.
-  if (given.item !== (work().dataset.item ?? "")) return tell(text);
-  const typing = document.activeElement?.matches("#work textarea") ? document.activeElement.value : null;
-  const item = work().dataset.item;
-  htmx.swap("#work", text, { swapStyle, swapDelay: 0, settleDelay: 0 });
+  if ((next ?? given.item) !== item) return tell(text);
   if (swapStyle === "none") {
+    swap(text, swapStyle);
+    work().dataset.token = response.headers.get("Plumbline-Token") ?? work().dataset.token;
     stand(at, { focus: document.activeElement === document.body });
     say();
     return;
   }
-  if (work().dataset.item !== item) window.scrollTo(0, 0);
-  arrive();
+  const fresh = next && done.length ? workIn(text) : null;
+  if (fresh?.dataset.item === item) { // refused, but what is rated here is theirs: it stays as it stands
+    work().dataset.token = fresh.dataset.token;
+    return tell(text);
+  }
+  const typing = document.activeElement?.matches("#work textarea") ? document.activeElement.value : null;
+  put(text, swapStyle);
   if (typing && work().dataset.item === item) document.getElementById("comment").value = typing;
+}
+
+const swap = (text, swapStyle) => htmx.swap("#work", text, { swapStyle, swapDelay: 0, settleDelay: 0 });
+
+// Another item, or the same one anew, in place of what is shown.
+function put(text, swapStyle = "outerHTML") {
+  const item = work().dataset.item ?? "";
+  swap(text, swapStyle);
+  if ((work().dataset.item ?? "") !== item) window.scrollTo(0, 0);
+  arrive();
   (document.querySelector("#work [role=alert]") ?? document.getElementById("problem"))?.focus?.({ preventScroll: true });
 }
 
@@ -107,7 +124,12 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   if (form.id === "undo") return undo();
   const kept = KEPT.some((id) => form.id === id || form.closest(`#${id}`));
-  give(form.action, Object.fromEntries(new FormData(form, event.submitter)), { kept: kept && form.id !== "skip" });
+  const values = Object.fromEntries(new FormData(form, event.submitter));
+  const next = form.id === "submit" && document.getElementById("standing").dataset.finish ? ahead.take() : null;
+  if (next) values.shown = next.item;
+  give(form.action, values, { kept: kept && form.id !== "skip" });
+  if (next) put(next.text);
+  if (form.id === "rate") ahead.ask();
 });
 
 // An item that htmx itself brought: the page that waited for one looked again.
@@ -210,5 +232,6 @@ window.addEventListener("pageshow", (event) => {
 
 arrive();
 const leftBehind = outbox.left();
-leftBehind.forEach((given) => act(given));
+// This page does not show what the earlier one showed when it submitted.
+leftBehind.forEach(({ values: { shown: _shown, ...values }, ...given }) => act({ ...given, values }));
 if (leftBehind.length) line = line.then(() => missing() >= 0 && stand(missing(), { focus: false }));

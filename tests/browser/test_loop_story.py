@@ -130,7 +130,7 @@ def _rate_by_keyboard(page: Page, ada: Person) -> None:
     page.locator("#work[data-item]").wait_for()
     page.wait_for_load_state("load")  # the keys are bound by then; a key before that is nobody's
     for done in range(BY_KEYBOARD):
-        item = QueueItem.objects.select_related("solution").get(leased_by=ada, done_at=None)
+        item = QueueItem.objects.select_related("solution").get(leased_by=ada, ahead=False, done_at=None)
         right = item.solution.outcome == Outcome.CORRECT
         page.keyboard.press("3")
         if not done:

@@ -20,7 +20,7 @@ from annotate.loop.gold import (
     use_gold,
     withdraw_gold,
 )
-from annotate.loop.label import claim, rate, release, submit
+from annotate.loop.label import claim, fetch_ahead, rate, release, submit
 from annotate.loop.overlap import spread
 from annotate.loop.retrain import training_data
 from annotate.loop.snapshot import snapshot
@@ -211,11 +211,15 @@ def test_a_gold_item_has_the_fields_and_values_of_any_other(ada: Person, ben: Pe
     assert kinds[0] == kinds[1]
 
 
-def test_gold_takes_exactly_as_many_queries_at_every_act(ada: Person) -> None:
-    GoldFactory.create_batch(2)
+@pytest.mark.parametrize("fetches", [False, True])
+def test_gold_takes_exactly_as_many_queries_at_every_act(fetches: bool, ada: Person) -> None:
+    GoldFactory.create_batch(3)
     policy = ask(gold_every=1)
-    make_item()
-    make_item()
+    for _ in range(4):
+        make_item()
+    if fetches:  # so that each of the lives was itself fetched ahead
+        fetch_ahead(person=ada, item=claim(person=ada).item)
+        submit(person=ada, item=claim(person=ada).item, finish_reason="give_up", comment="x")
 
     def a_life() -> tuple[bool, list[int]]:
         counts = []
@@ -224,6 +228,7 @@ def test_gold_takes_exactly_as_many_queries_at_every_act(ada: Person) -> None:
         counts.append(len(claimed))
         for act in (
             lambda: claim(person=ada),
+            lambda: fetch_ahead(person=ada, item=work.item) if fetches else None,
             lambda: rate(person=ada, item=work.item, step_index=0, rating=1),
             lambda: rate(person=ada, item=work.item, step_index=1, rating=-1),
             lambda: submit(person=ada, item=work.item),

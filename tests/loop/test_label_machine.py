@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from annotate.errors import PlumblineError
-from annotate.loop.label import claim, heartbeat, rate, release, submit, submit_and_claim, undo
+from annotate.loop.label import claim, fetch_ahead, heartbeat, rate, release, submit, submit_and_claim, undo
 from annotate.loop.overlap import spread
 from annotate.loop.reassign import reassign
 from annotate.loop.second_thoughts import can_take_back, skip, take_back, unskip
@@ -25,13 +25,15 @@ from annotate.models import Label, QualityPolicy, Queue, QueueItem
 from tests.factories import AnnotatorFactory, GoldFactory, QueueFactory, QueueItemFactory
 from tests.loop.labelling import expire
 
-PEOPLE, SOLUTIONS, STEPS = 3, 2, 3
+PEOPLE, SOLUTIONS, STEPS = 3, 3, 3
 STEP_TEXTS = ["One.", "Two.", "So 3."]
 people = st.integers(0, PEOPLE - 1)
 
 
 class LabelStage(RuleBasedStateMachine):
-    """`pages` is what each person's newest page shows; `given` what was answered with a yes: it must be kept."""
+    """`pages` is what each person's newest page shows, `ahead` what it has of the next item; `given` what was answered
+    with a yes: it must be kept.
+    """
 
     @initialize(overlap=st.integers(1, 3), gold_every=st.sampled_from([0, 1, 1, 3]))
     def open_shop(self, overlap: int, gold_every: int) -> None:
@@ -45,6 +47,7 @@ class LabelStage(RuleBasedStateMachine):
         GoldFactory.create_batch(2, solution__steps=STEP_TEXTS)
         self.most = overlap
         self.pages: dict[int, Work] = {}
+        self.ahead: dict[int, Work] = {}
         self.given: dict[tuple[int, int], dict[int, int | None]] = {}
 
     def teardown(self) -> None:
@@ -77,6 +80,29 @@ class LabelStage(RuleBasedStateMachine):
         work = self.act(rate, person, step_index=step, rating=rating)
         if work is not None:
             self.note(person, work.item, {step: rating})
+
+    @rule(person=people)
+    def fetch_what_comes_next(self, person: int) -> None:
+        page = self.pages.get(person)
+        if page is None:
+            return
+        held = self.in_hand(person)
+        work = fetch_ahead(person=self.people[person], item=page.item)
+        if work is not None:
+            assert held <= self.in_hand(person) == {(page.item, False), (work.item, True)}
+            self.ahead[person] = work
+
+    @rule(person=people)
+    def show_what_was_fetched(self, person: int) -> None:
+        """A page does at a submit, whatever the server says to that later."""
+        work = self.ahead.pop(person, None)
+        if work is not None:
+            self.pages[person] = work
+
+    def in_hand(self, person: int) -> set[tuple[int, bool]]:
+        return set(
+            QueueItem.objects.leased().filter(leased_by=self.people[person]).values_list("pk", "ahead")
+        )
 
     @rule(person=people)
     def take_a_rating_back(self, person: int) -> None:
@@ -165,9 +191,11 @@ class LabelStage(RuleBasedStateMachine):
         Queue.objects.update(paused_at=timezone.now() if paused else None)
 
     @invariant()
-    def nobody_has_two_and_no_solution_is_in_too_many_hands(self) -> None:
-        held = list(QueueItem.objects.leased().values_list("leased_by", "solution", "gold"))
-        assert max(Counter(person for person, _, _ in held).values(), default=0) <= 1
+    def nobody_has_two_nor_two_ahead_and_no_solution_is_in_too_many_hands(self) -> None:
+        leased = QueueItem.objects.leased()
+        assert max(Counter(leased.values_list("leased_by", "ahead")).values(), default=0) <= 1
+        held = list(leased.values_list("leased_by", "solution", "gold"))
+        assert len({(person, solution) for person, solution, _ in held}) == len(held)
         ordinary = Counter(solution for _, solution, gold in held if gold is None)
         assert max(ordinary.values(), default=0) <= self.most
         labelled = set(Label.objects.submitted().values_list("annotator", "solution"))

@@ -17,7 +17,7 @@ from django.db.models import Count, F
 from django.utils import timezone
 
 from annotate.errors import AlreadySubmitted, LeaseLost
-from annotate.loop.label import claim, rate, release, submit, submit_and_claim
+from annotate.loop.label import claim, fetch_ahead, rate, release, submit, submit_and_claim
 from annotate.loop.overlap import spread
 from annotate.models import Label, Person, QualityPolicy, QueueItem, StepRating
 from tests.factories import AnnotatorFactory, GoldFactory, QueueFactory, QueueItemFactory
@@ -48,7 +48,7 @@ def people(n: int) -> list[Person]:
 
 
 def leased_once() -> bool:
-    held = QueueItem.objects.leased().values("leased_by").annotate(n=Count("pk"))
+    held = QueueItem.objects.leased().values("leased_by", "ahead").annotate(n=Count("pk"))
     return all(row["n"] == 1 for row in held)
 
 
@@ -101,6 +101,32 @@ def test_many_tabs_of_one_person_show_one_item() -> None:
     assert len({work.item for work in works}) == 1
     assert QueueItem.objects.leased().count() == 1
     assert Label.objects.count() == 1
+
+
+def test_many_tabs_of_one_person_fetch_one_item_ahead() -> None:
+    QueueItemFactory.create_batch(ITEMS)
+    ada = AnnotatorFactory.create()
+    work = claim(person=ada)
+    fetched = at_once(*(lambda: fetch_ahead(person=ada, item=work.item) for _ in range(PEOPLE)))
+    assert len({following.item for following in fetched} - {work.item}) == 1
+    assert QueueItem.objects.leased().count() == Label.objects.count() == 2
+
+
+def test_what_is_fetched_while_another_tab_submits_is_in_hand_or_next() -> None:
+    ada = AnnotatorFactory.create()
+    QueueItemFactory.create_batch(3 * ITEMS)
+    for done in range(1, ITEMS):
+        work = claim(person=ada)
+        (label, following), _fetched, _again = at_once(
+            lambda item=work.item: submit_and_claim(
+                person=ada, item=item, finish_reason="give_up", comment="too long"
+            ),
+            *(lambda item=work.item: fetch_ahead(person=ada, item=item) for _ in range(2)),
+        )
+        assert Label.objects.submitted().count() == done
+        assert label.queue_item_id == work.item
+        assert leased_once()
+        assert following.item == QueueItem.objects.leased().get(ahead=False).pk
 
 
 def test_an_expired_lease_goes_to_one_of_those_who_come_for_it() -> None:
@@ -193,6 +219,10 @@ def test_a_busy_day_loses_and_doubles_nothing(overlap: int) -> None:
                 continue
             try:
                 rate(person=person, item=work.item, step_index=0, rating=1)
+                if dice.random() < 0.7:
+                    fetch_ahead(person=person, item=work.item)
+                    assert leased_once()
+                    assert in_no_more_hands_than(overlap)
                 fate = dice.random()
                 if fate < 0.2:
                     release(person=person, item=work.item, token=work.token)
@@ -202,7 +232,7 @@ def test_a_busy_day_loses_and_doubles_nothing(overlap: int) -> None:
                     )
                 else:
                     rate(person=person, item=work.item, step_index=1, rating=-1)
-                    submit(person=person, item=work.item)
+                    submit_and_claim(person=person, item=work.item)
                     done.append(work.item)
             except LeaseLost:
                 continue

@@ -122,7 +122,7 @@ def test_no_score_gold_or_reason_is_ever_sent_to_an_annotator(page: Client, ada:
             solution__problem__solution="the-reference-solution",
             solution__problem__source="the-source",
         )
-        for _ in range(2)
+        for _ in range(3)
     ]
     for item in items:
         SolutionScoreFactory.create(solution=item.solution, prm=prm, product=0.123456)
@@ -130,10 +130,11 @@ def test_no_score_gold_or_reason_is_ever_sent_to_an_annotator(page: Client, ada:
     held = QueueItem.objects.get(leased_by=ben)
     verbs.rate(person=ben, item=held.pk, step_index=0, rating=1)
     verbs.submit(person=ben, item=held.pk, finish_reason="give_up", comment="what-ben-said")
-    item = next(item for item in items if item != held)
 
     bodies = [page.get("/label/"), page.get("/label/", headers=HTMX)]
+    item = QueueItem.objects.get(leased_by=ada)
     bodies += [rate(page, item.pk, 0, 1), rate(page, item.pk, 1, -1), rate(page, item.pk, 3, 1)]
+    bodies += [post(page, "label_ahead", item.pk)]
     bodies += [post(page, "label_flag", item.pk, unsure="0:1"), post(page, "label_undo", item.pk)]
     bodies += [post(page, "label_submit", item.pk), rate(page, item.pk, 1, -1)]
     bodies += [post(page, "label_submit", item.pk), page.get("/work/")]
@@ -197,6 +198,49 @@ def test_submit_brings_the_next_item_in_the_same_answer(page: Client, ada: Perso
     assert f'data-item="{second.pk}"' in response.content.decode()
     assert "1 today" in response.content.decode()
     assert Label.objects.submitted().get().finish_reason == "found_error"
+
+
+def test_the_next_item_is_sent_ahead_and_a_submit_then_brings_only_what_it_lacks(
+    page: Client, ada: Person, settings: Any
+) -> None:
+    first, second = make_item(), make_item()
+    html = page.get("/label/").content.decode()
+    assert f'data-ahead="/label/{first.pk}/ahead/"' in html
+    rate(page, first.pk, 0, -1)
+    fetched = post(page, "label_ahead", first.pk)
+    assert 0 < int(fetched["Plumbline-Seconds"]) <= settings.LEASE_SECONDS
+    for part in (f'data-item="{second.pk}"', 'id="step-4"', 'id="submit"'):
+        assert part in fetched.content.decode()
+    for part in ("data-now", "today", "work/"):  # which are old by the time it is shown
+        assert part not in fetched.content.decode()
+    answer = post(page, "label_submit", first.pk, shown=second.pk)
+    label = Label.objects.submitted().get()
+    lacking = answer.content.decode()
+    assert (answer["HX-Reswap"], answer["Plumbline-Token"]) == (
+        "none", str(QueueItem.objects.get(leased_by=ada).lease_token)
+    )  # fmt: skip
+    assert f'action="/work/{label.pk}/take-back/"' in lacking
+    assert "1 today" in lacking
+    assert STEPS[0][:7] not in lacking
+
+
+def test_a_submit_brings_the_whole_item_where_the_page_shows_another(page: Client) -> None:
+    first, second = make_item(), make_item()
+    page.get("/label/")
+    rate(page, first.pk, 0, -1)
+    answer = post(page, "label_submit", first.pk, shown=second.pk + 1)
+    assert answer["HX-Reswap"] == "outerHTML"
+    assert f'data-item="{second.pk}"' in answer.content.decode()
+
+
+def test_nothing_is_sent_ahead_where_nothing_comes_or_the_page_is_somebody_elses(page: Client) -> None:
+    item = make_item()
+    page.get("/label/")
+    assert post(page, "label_ahead", item.pk).status_code == 204
+    make_item()
+    assert post(page, "label_ahead", 10**15).status_code == 204
+    assert post(page, "label_ahead", item.pk, person="0").status_code == 403
+    assert QueueItem.objects.leased().count() == 1
 
 
 def test_the_page_and_the_answer_to_submit_are_one_template(page: Client) -> None:
@@ -350,18 +394,23 @@ def test_a_paused_queue_is_said_beside_open_work_and_after_it(page: Client) -> N
 
 
 def test_the_hot_requests_ask_the_database_little(page: Client, django_assert_num_queries: Any) -> None:
-    items = [make_item() for _ in range(3)]
-    with django_assert_num_queries(14):
+    items = [make_item() for _ in range(4)]
+    with django_assert_num_queries(15):
         page.get("/label/")
     with django_assert_num_queries(9):
         page.get("/label/")  # the same item again
     with django_assert_num_queries(8):
         rate(page, items[0].pk, 0, -1, active_ms=1)
-    with django_assert_num_queries(21):
+    with django_assert_num_queries(22):
         post(page, "label_submit", items[0].pk)
+    rate(page, items[1].pk, 0, -1)
+    with django_assert_num_queries(14):
+        post(page, "label_ahead", items[1].pk)
+    with django_assert_num_queries(18):
+        post(page, "label_submit", items[1].pk, shown=items[2].pk)
 
 
 def test_a_longer_solution_costs_no_more_queries(page: Client, django_assert_num_queries: Any) -> None:
     QueueItemFactory.create(solution__steps=[f"Step ${i}$." for i in range(200)])
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(15):
         page.get("/label/")

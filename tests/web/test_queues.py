@@ -46,6 +46,9 @@ def test_a_lease_names_its_holder_and_what_they_rate(as_manager: Client, annotat
     assert "<mfrac>" in html
     assert "&lt;b&gt;" in html
     assert "for another 5" in html
+    assert "comes next" not in html
+    QueueItemFactory.create(leased_by=annotator, lease_expires_at=timezone.now(), ahead=True)
+    assert as_manager.get("/queues/").content.decode().count("comes next") == 1
 
 
 def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(as_manager: Client, annotator: Person) -> None:
