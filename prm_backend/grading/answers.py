@@ -59,12 +59,14 @@ class Ratio:
 class Several:
     """A list, set, tuple, point or interval: its brackets ("" for none) and its items.
 
-    `decimal_comma` where two numbers may as well be one, written "1000,99".
+    `number` is what it would be as one, as other countries write it: "12,34,567", "1.234,5", "4 and 1/2"; and then
+    `decimal_comma` where it is as likely a list, as "1000,99" is.
     """
 
     opening: str
     closing: str
     items: tuple[Answer, ...]
+    number: Quantity | None = field(default=None, compare=False)
     decimal_comma: bool = field(default=False, compare=False)
 
 
@@ -105,11 +107,26 @@ _BASED = re.compile(
     r"([0-9A-Za-z]+(?:\.[0-9A-Za-z]+)?)\s*_\s*\{?\s*(?:\\text\s*\{)?(?:base\s*)?([1-9]\d?)\s*\}{0,2}"
 )
 _RATIO = re.compile(r"-?\d+(?:\.\d+)?(?:\s*:\s*-?\d+(?:\.\d+)?)+")
+_TO = re.compile(r"(\d+)\s+(?:\\text\s*\{\s*)?to(?:\s*\})?\s+(\d+)")
+_BASE_IN_WORDS = re.compile(
+    r"\(?(?P<digits>[0-9A-Za-z]+(?: [0-9A-Za-z]{3,4})*)\)?\s*"
+    r"(?:_\s*\{?\s*(?:\\text\s*\{\s*)?(?P<below>\w+)\s*\}{0,2}"
+    r"|(?:\\text\s*\{\s*)?\(?(?:in\s+)?base[ -](?P<behind>\w+)\)?\s*\}?)"
+)
+_BASES = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "twelve": 12, "sixteen": 16,
+}  # fmt: skip
+_REVERSED = re.compile(r"(?P<value>[^=]+?)\s*=\s*(?P<name>[a-zA-Z])")
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
+_INDIAN = re.compile(r"-?\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?")
+_EUROPEAN = re.compile(r"-?\d{1,3}(?:\.\d{3})+,\d+")
+_MIXED = re.compile(r"(-?\d+)\s+and\s+(\d+/\d+|\\frac\{\d+\}\{\d+\})")
 _MINUTES = re.compile(r"0\d")
 _NAME = re.compile(
-    r"\s*((?:\\?[a-zA-Z]+|\([a-zA-Z](?:\s*,\s*[a-zA-Z])*\)|[a-zA-Z]+\([a-zA-Z]\))(?:\s*_\s*(?:\{\w+\}|\w))?"
-    r"(?:\s*[:,]\s*[a-zA-Z](?:\s*_\s*(?:\{\w+\}|\w))?)*)\s*(?:=|\\in(?![a-zA-Z]))(?!=)\s*(?=\S)"
+    r"\s*((?:m?\s*\\(?:angle|triangle|overline|measuredangle)\s*\{?[A-Z]{1,4}\}?|\|[A-Z]{2}\||\\?[a-zA-Z]+"
+    r"|\([a-zA-Z](?:\s*,\s*[a-zA-Z])*\)|[a-zA-Z]+'{0,3}\([a-zA-Z]\)|[a-zA-Z]'{1,3})(?:\s*_\s*(?:\{\w+\}|\w))?"
+    r"(?:\s*[:,]\s*[a-zA-Z](?:\s*_\s*(?:\{\w+\}|\w))?)*)\s*(?:=|\\(?:in|approx)(?![a-zA-Z]))(?!=)\s*(?=\S)"
 )
 _TEXT_MACRO = re.compile(r"\\text\s*\{([^{}]*)\}")
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '\-]+[^\W\d_]+)*")
@@ -136,12 +153,17 @@ def read(text: str) -> Answer:
         return Based(digits.upper(), 16 if match["x"] else 2 if match["b"] else 8)
     if (match := _BASED.fullmatch(text)) and any(character.isdigit() for character in match[1]):
         return Based(match[1].upper(), int(match[2]))
+    if based := _in_words(text):
+        return based
+    text = _TO.sub(r"\1:\2", text) if _TO.fullmatch(text) else text
     if _RATIO.fullmatch(text):
         parts = [part.strip() for part in text.split(":")]
         return Ratio(tuple(map(Fraction, parts)), time=bool(_MINUTES.fullmatch(parts[-1])))
     match = _NAME.match(text)
     if match and text.count("=") + text.count("\\in ") <= 1:
         return Named(_squeezed(match[1]), read(text[match.end() :]))
+    if (match := _REVERSED.fullmatch(text)) and (quantity := read_quantity(match["value"])):
+        return Named(match["name"], quantity)
     return _read_several(text) or _read_words(text) or Expression(_squeezed(text))
 
 
@@ -150,7 +172,18 @@ def _unwrapped(text: str) -> str:
     while text.startswith("{") and text.endswith("}") and _closes_at_the_end(text, "{", "}"):
         text = text[1:-1].strip()
     whole = _TEXT_MACRO.fullmatch(text)
-    return whole[1].strip() if whole and read_quantity(whole[1].strip()) else text
+    inner = whole[1].strip() if whole else ""
+    return inner if read_quantity(inner) or inner[:1].isdigit() else text
+
+
+def _in_words(text: str) -> Based | None:
+    """ "101 base two", "(101)_2": a numeral whose base is said otherwise than by a bare subscript."""
+    match = _BASE_IN_WORDS.fullmatch(text)
+    if match is None or not any(character.isdigit() for character in match["digits"]):
+        return None
+    said = (match["below"] or match["behind"]).lower()
+    base = _BASES.get(said) or (int(said) if said.isdecimal() and len(said) <= 2 else 0)
+    return Based(match["digits"].replace(" ", "").upper(), base) if 2 <= base <= 36 else None
 
 
 def _read_several(text: str) -> Several | None:
@@ -169,7 +202,17 @@ def _read_several(text: str) -> Several | None:
     if not all(items) and items != [""]:
         return None
     doubtful = bool(_DECIMAL_COMMA.fullmatch(text))
-    return Several(opening, closing, tuple(read(item) for item in items if item), doubtful)
+    items_read = tuple(read(item) for item in items if item)
+    return Several(opening, closing, items_read, _as_one_number(text), doubtful)
+
+
+def _as_one_number(text: str) -> Quantity | None:
+    if _INDIAN.fullmatch(text):
+        return read_quantity(text.replace(",", ""))
+    if _EUROPEAN.fullmatch(text) or _DECIMAL_COMMA.fullmatch(text):
+        return read_quantity(text.replace(".", "").replace(",", "."))
+    match = _MIXED.fullmatch(text)
+    return read_quantity(f"{match[1]} {match[2]}") if match else None
 
 
 def _closes_at_the_end(text: str, opening: str, closing: str) -> bool:
@@ -196,7 +239,9 @@ def _split(text: str) -> list[str]:
 
 
 def _read_words(text: str) -> Words | None:
-    plain = _TEXT_MACRO.sub(r"\1", text).strip().strip(".!?\"'`")
+    plain = _TEXT_MACRO.sub(r"\1", text).strip().strip('.!?"`')
+    if plain[:1] == "'" == plain[-1:]:
+        plain = plain[1:-1]
     if not _WORDS.fullmatch(plain):
         return None
     words = " ".join(re.split(r"[ '\-]+", plain.casefold()))

@@ -29,15 +29,17 @@ _UNICODE = str.maketrans(
         "∈": "\\in ",
         "∅": "\\emptyset ",
         "°": "^{\\circ}",
-        "⁰": "^{0}",
-        "¹": "^{1}",
-        "²": "^{2}",
-        "³": "^{3}",
-        "⁴": "^{4}",
         "√": "\\sqrt ",
-        "½": "\\frac{1}{2}",
-        "¼": "\\frac{1}{4}",
-        "¾": "\\frac{3}{4}",
+        "∛": "\\sqrt[3]",
+        **{
+            sign: f"\\frac{{{parts[0]}}}{{{parts[1]}}}"
+            for sign, parts in zip(
+                "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", zip("112131234151357", "233445555668888", strict=True), strict=True
+            )
+        },
+        "¢": " cents",
+        "₹": " ",
+        "ℝ": "\\mathbb{R}",
         "’": "'",
         "，": ",",
         "：": ":",
@@ -45,6 +47,29 @@ _UNICODE = str.maketrans(
         "）": ")",
     }
 )
+_RAISED, _LOWERED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "₀₁₂₃₄₅₆₇₈₉"
+_SCRIPT = re.compile(f"[{_RAISED}]+|[{_LOWERED}]+")
+_SET_PLAIN = str.maketrans(_RAISED + _LOWERED, "0123456789+-n0123456789")
+# A sign for a root is over all of the number that follows, and over a bracket.
+_ROOT_OVER = re.compile(r"(√|∛|(?<![\\a-zA-Z])(?:sqrt|cbrt))\s*(?:(\d+(?:\.\d+)?)|\(([^()]*)\))")
+_MONEY = re.compile(
+    r"(-?)(?:\\\$|USD|US\s*\\?\$)\s*(-?)\s*(\d[\d,]*(?:\.\d+)?)|(-?)\$\s*(-?)\s*(\d[\d,]*(?:\.\d+)?)"
+)
+_CURRENCY = re.compile(r"(?:EUR|GBP|INR|JPY|CNY|RMB|Rs\.?)\s*(?=-?\d)")
+_ABOUT = re.compile(
+    r"^(?:\\text\s*\{\s*)?(?:approximately|approx\.?|about|around|roughly|\\approx(?![a-zA-Z])|≈)"
+    r"(?:\s*\})?\s*(?=[-+]?[\d.\\])"
+    r"|\s*\((?:approximately|approx\.?|rounded)\)\s*$",
+    re.IGNORECASE,
+)
+_MINUS = re.compile(r"(?:negative|minus)\s+(?=\d)", re.IGNORECASE)
+_PHRASES = {
+    "all real numbers": "\\mathbb{R}",
+    "all reals": "\\mathbb{R}",
+    "dne": "does not exist",
+    "noon": "12:00 PM",
+    "midnight": "12:00 AM",
+}
 _LABEL = re.compile(
     r"(?:(?:so|thus|therefore|hence),?\s+)?(?:the\s+|my\s+|our\s+)?(?:final\s+)?answer\b(?:\s+is\b)?\s*[:=]?\s*(?=[\s\\$\d(\[{-])",
     re.IGNORECASE,
@@ -52,7 +77,7 @@ _LABEL = re.compile(
 _SIZES = re.compile(
     r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|nolimits)(?![a-zA-Z])\s*\.?"
 )
-_NO_SPACE = re.compile(r"(?<!\\)\\!\s*|\{\\!\}")
+_NO_SPACE = re.compile(r"\s*(?<!\\)\\!\s*|\{\\!\}")
 _ESCAPED_TWICE = re.compile(r"\\\\(?=[a-zA-Z]{2})")
 _SPACES = re.compile(
     r"(?<!\\)\\(?:[,;: ]|q?quad(?![a-zA-Z])|hspace\*?\{[^{}]*\}|hfill(?![a-zA-Z]))|~|(?<=\\\\)\[\d+\w\w\]"
@@ -62,12 +87,16 @@ _TEXT = re.compile(
     r"\\(?:textbf|textit|textrm|textsf|textup|textnormal|mbox|mathrm|mathbf|mathsf|mathit|bf|rm|operatorname)\s*(?=\{)"
 )
 _DOTTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3}){2,}")
+_GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:'\d{3})+|(?:_\d{3})+)(?:\.\d+)?")  # Swiss, and programs'
 _ROWS = re.compile(r"\[\s*(\[[^\[\]]*\](?:\s*,\s*\[[^\[\]]*\])*)\s*\]")
 _FUNCTIONS = "sqrt|arcsin|arccos|arctan|sin|cos|tan|sec|csc|cot|log|ln|exp"
 _SYNONYMS = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
-        (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
+        (r"\\(?:[dtcs]|nice)frac(?![a-zA-Z])", r"\\frac"),
+        (r"\\(?:text)?color\s*\{[^{}]*\}|\\(?:underline|ensuremath)\s*(?=\{)", ""),
+        (r"\+\s*/\s*-", r"\\pm "),
+        (r"\\dot\s*\{?(\d)\}?(\d*)\\dot\s*\{?(\d)\}?", r"\\overline{\1\2\3}"),
         (r"\\(?:leqslant|leq)(?![a-zA-Z])|<=", r"\\le "),
         (r"\\(?:geqslant|geq)(?![a-zA-Z])|>=", r"\\ge "),
         (r"\\neq(?![a-zA-Z])|!=", r"\\ne "),
@@ -88,7 +117,7 @@ _SYNONYMS = [
         (r"(\\frac\s*\{[^{}]*\})\s*([\da-zA-Z])", r"\1{\2}"),
         (r"\\sqrt\s*([\da-zA-Z])", r"\\sqrt{\1}"),
         (r"\^\s*(-?\d{2,}|-\d)", r"^{\1}"),
-        (r"(?<![\\a-zA-Z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}"),
+        (r"\\sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}"),
         (r"(?<![\\a-zA-Z])(pi|infty)(?![a-zA-Z])", r"\\\1 "),
         # Followed by what they are applied to: "5 sec" is a time.
         (rf"(?<![\\a-zA-Z])({_FUNCTIONS})(?=\s*[\^({{\\\d]|\s+[a-z]\b)", r"\\\1 "),
@@ -104,17 +133,43 @@ def tidy(answer: str) -> str:
     `\\text{…}` (and `\\mbox`, `\\mathrm` …) stay, as `\\text{…}`, since what stands in them is a word.
     """
     text = storable(answer)
-    text = bare_answer(_LABEL.sub("", bare_answer(text), count=1)).translate(_UNICODE)
+    text = bare_answer(_LABEL.sub("", bare_answer(text), count=1))
+    text = _ABOUT.sub("", _MINUS.sub("-", _money(text)))
+    text = _SCRIPT.sub(_script, text)
+    text = _ROOT_OVER.sub(_root, text).translate(_UNICODE)
     if "\\begin" not in text:  # there, two backslashes end a row
         text = _ESCAPED_TWICE.sub(r"\\", text)
     text = _NO_SPACE.sub("", _SIZES.sub("", _MATH_MARKS.sub(" ", text)))
     text = _TEXT.sub(r"\\text", _SPACES.sub(" ", text))
     for pattern, replacement in _SYNONYMS:
         text = pattern.sub(replacement, text)
-    text = bare_answer(text.strip().rstrip(",;:"))
+    text = bare_answer(text.strip().removesuffix("\\\\").rstrip(",;: "))
+    text = _PHRASES.get(text.casefold(), text)
+    if _GROUPED.fullmatch(text):
+        return re.sub("[_']", "", text)
     if _DOTTED_THOUSANDS.fullmatch(text):
         return text.replace(".", "")
     if rows := _ROWS.fullmatch(text):  # [[1, 2], [3, 4]]
         cells = (row.replace(",", "&") for row in re.findall(r"\[([^\[\]]*)\]", rows[1]))
         return "\\begin{pmatrix}" + "\\\\".join(cells) + "\\end{pmatrix}"
     return text
+
+
+def _money(text: str) -> str:
+    """An amount of dollars in words, since a lone `$` would be dropped with those around formulas."""
+    text = _CURRENCY.sub("", text, count=1) if text[:1].isalpha() else text
+    if match := _MONEY.fullmatch(text):
+        sign, inner, amount = match.groups()[:3] if match[3] else match.groups()[3:]
+        return f"{sign or inner}{amount}\\text{{ dollars}}"
+    return text
+
+
+def _script(match: re.Match[str]) -> str:
+    """A run of raised or lowered signs as one power or one index."""
+    mark = "^" if match[0][0] in _RAISED else "_"
+    return f"{mark}{{{match[0].translate(_SET_PLAIN)}}}"
+
+
+def _root(match: re.Match[str]) -> str:
+    degree = "[3]" if match[1] in ("∛", "cbrt") else ""
+    return f"\\sqrt{degree}{{{match[2] or match[3]}}}"

@@ -18,6 +18,7 @@ from math_verify.errors import TimeoutException
 
 from prm_backend.grading.latex import tidy
 from prm_backend.grading.quantities import is_rounded, read_quantity
+from prm_backend.grading.spelling import spelt, without_unit
 from prm_backend.text.gold import Tolerance
 from prm_backend.types import GraderOpinion, Outcome
 
@@ -33,6 +34,8 @@ _MACRO_OR_TEXT = re.compile(r"\\(?:text|begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+")
 _WORD = re.compile(r"[a-zA-Z]{4,}")
 _TOWER = re.compile(r"\^\s*(?:\{[^{}]*\}|\\?\w+)\s*\^")
 _IMAGINARY = re.compile(r"(?<=\d)i(?![a-zA-Z])")
+_NO_VALUE = re.compile(r"[<>,;]|\\(?:[lg]e|ne|in|approx|pm|begin|cup|cap)(?![a-zA-Z])")
+_NAME = re.compile(r"[A-Za-z]{1,2}(?:_\{?\w+\}?)?\s*\([^()=]*\)|[A-Z]{2,4}")
 _MOST_DIGITS = 100_000
 _BILLIONTH = sympy.Float("1e-9")
 # Where expressions with variables are computed; nothing about the values is special, as they should be.
@@ -55,31 +58,81 @@ def mathverify_opinion(
     is let through.
     """
     try:
-        answer, gold = _in_radians(tidy(answer), tidy(gold))
-        expected = _parse(gold)
-        if expected is None:
-            return _undecided("the gold answer cannot be read")
-        found = _parse(answer)
-        if found is None:
-            return _undecided("the answer cannot be read")
-        if max(_digits(expected), _digits(found)) > _MOST_DIGITS:
-            return _undecided(f"numbers of more than {_MOST_DIGITS} digits are not computed")
-        if tolerance is not None:
-            return _within(tolerance, expected, found)
-        equal = verify(
-            expected, found, timeout_seconds=None, allow_set_relation_comp=True, raise_on_error=True
-        )
-        opinion = _checked(equal, expected, found)
-        if opinion.outcome is Outcome.WRONG:
-            if _rounds(answer, expected) or _rounds(gold, found):
-                return GraderOpinion(NAME, rounded, "equal up to rounding")
-            if bool(_PLAIN_LOG.search(answer)) != bool(_PLAIN_LOG.search(gold)) and "\\ln" in answer + gold:
-                return _undecided("different if log is to base 10, which it need not be")
-        return opinion
+        answer, gold = tidy(answer), tidy(gold)
+        (bare_answer, unit), (bare_gold, gold_unit) = without_unit(answer), without_unit(gold)
+        if unit and gold_unit and unit != gold_unit:
+            return _undecided(f"{unit} may not be {gold_unit}")
+        if _in_words(unit, answer) or _in_words(gold_unit, gold):
+            answer, gold = bare_answer, bare_gold
+        answers, golds = spelt(answer, gold), spelt(gold, answer)
+        if answers is None or golds is None:
+            side = "gold answer" if golds is None else "answer"
+            return _undecided(f"the {side} cannot be read")
+        read = [_opinion(*_in_radians(a, g), rounded, tolerance) for a in answers for g in golds]
+        if len({opinion.outcome for opinion in read}) > 1:
+            return _undecided("a slash can be read in two ways")
+        return read[0]
     except MemoryError:
         raise
     except (Exception, TimeoutException) as error:  # TimeoutException is a BaseException
         return _undecided(f"{type(error).__name__}: {str(error)[:200]}")
+
+
+def _in_words(unit: str, answer: str) -> bool:
+    """Whether math-verify would take the unit's letters for variables: not of a number alone, which is read before."""
+    return bool(unit) and not answer.endswith("}") and read_quantity(answer) is None
+
+
+def _opinion(answer: str, gold: str, rounded: Outcome, tolerance: Tolerance | None) -> GraderOpinion:
+    if tolerance is None and (opinion := _equation_and_value(answer, gold)):
+        return opinion
+    expected = _parse(gold)
+    if expected is None:
+        return _undecided("the gold answer cannot be read")
+    found = _parse(answer)
+    if found is None:
+        return _undecided("the answer cannot be read")
+    if max(_digits(expected), _digits(found)) > _MOST_DIGITS:
+        return _undecided(f"numbers of more than {_MOST_DIGITS} digits are not computed")
+    if tolerance is not None:
+        return _within(tolerance, expected, found)
+    equal = verify(expected, found, timeout_seconds=None, allow_set_relation_comp=True, raise_on_error=True)
+    opinion = _checked(equal, expected, found)
+    if opinion.outcome is Outcome.WRONG:
+        if _rounds(answer, expected) or _rounds(gold, found):
+            return GraderOpinion(NAME, rounded, "equal up to rounding")
+        if bool(_PLAIN_LOG.search(answer)) != bool(_PLAIN_LOG.search(gold)) and "\\ln" in answer + gold:
+            return _undecided("different if log is to base 10, which it need not be")
+    return opinion
+
+
+def _equation_and_value(answer: str, gold: str) -> GraderOpinion | None:
+    """An opinion on one equation beside one value; None for all else, and where math-verify may have its own.
+
+    It takes the right side of any equation for its value, so "2x = 4" would be 4, and "|x| = 2" be 2.
+    """
+    for equation, value in ((answer, gold), (gold, answer)):
+        left, sign, right = (part.strip() for part in equation.partition("="))
+        if not sign or "=" in right or "=" in value or _NO_VALUE.search(answer + gold):
+            continue
+        if _NAME.fullmatch(left):
+            return _opinion(
+                *((right, gold) if equation is answer else (answer, right)), Outcome.UNDECIDED, None
+            )
+        sides = [_parse(side) for side in (left, right, value)]
+        if not all(isinstance(side, sympy.Expr) for side in sides):
+            return None
+        lhs, rhs, worth = sides
+        if lhs.is_number and rhs.is_number and worth.is_number:
+            if _differ(lhs, rhs):
+                return _undecided("an equation that does not hold")
+            same = not _differ(rhs, worth)
+            return GraderOpinion(NAME, Outcome.CORRECT if same else Outcome.WRONG, "by computer algebra")
+        if len(lhs.free_symbols) == 1 and not lhs.is_Symbol and rhs.is_number:
+            return _undecided("an equation on one side, a value on the other")
+        if equation is gold and len(lhs.free_symbols) > 1 and rhs.is_number:
+            return GraderOpinion(NAME, Outcome.WRONG, "a value, not an equation")
+    return None
 
 
 def _undecided(reason: str) -> GraderOpinion:
@@ -151,6 +204,10 @@ def _checked(equal: bool, expected: Any, found: Any) -> GraderOpinion:
     if not (isinstance(expected, sympy.Expr) and isinstance(found, sympy.Expr)):
         if not equal and _lists_conditions(expected) != _lists_conditions(found):
             return _undecided("conditions on one side, values on the other")
+        if not equal and _same_solutions(expected, found):
+            if isinstance(expected, sympy.Eq) or isinstance(found, sympy.Eq):
+                return _undecided("equations with the same solutions, of which one may be the answer")
+            equal = True
         return GraderOpinion(NAME, Outcome.CORRECT if equal else Outcome.WRONG, "by computer algebra")
     if equal and expected.is_number and found.is_number:
         # It looks at the difference alone: all small numbers (1/2004!, 1/2006!) are equal to it.
@@ -160,6 +217,14 @@ def _checked(equal: bool, expected: Any, found: Any) -> GraderOpinion:
     if _differ(expected, found):
         return GraderOpinion(NAME, Outcome.WRONG, "by computer algebra")
     return _undecided("neither shown equal nor different")
+
+
+def _same_solutions(a: Any, b: Any) -> bool:
+    """Whether two conditions on one variable allow the same real numbers."""
+    if not all(isinstance(side, sympy.logic.boolalg.Boolean) for side in (a, b)):
+        return False
+    symbols = a.free_symbols | b.free_symbols
+    return len(symbols) == 1 and a.free_symbols == b.free_symbols and a.as_set() == b.as_set()
 
 
 def _lists_conditions(side: Any) -> bool:
@@ -188,6 +253,8 @@ def _differ(a: Any, b: Any) -> bool:
             side.doit().subs({symbol: values[symbol.name] for symbol in side.free_symbols}).evalf(30)
             for side in (a, b)
         )
+        if names and not (a.has(sympy.I) or b.has(sympy.I)) and not (one.is_real and other.is_real):
+            continue  # where a logarithm or a root has no real value, equal ones may differ
         if one.is_finite and other.is_finite:
             if abs(one - other) > (abs(one) + abs(other)) * _BILLIONTH:
                 return True

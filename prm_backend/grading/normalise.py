@@ -99,6 +99,9 @@ class _Comparison:
             if answer.name != gold.name:
                 return _UNDECIDED, f"{answer.name} may not be {gold.name}"
             return self.of(answer.value, gold.value)
+        for one, other in ((answer, gold), (gold, answer)):
+            if _names_each(other) and (each := _each_named(one)) is not one:
+                return self.of(each, other)
         return self.of(*(side.value if isinstance(side, Named) else side for side in (answer, gold)))
 
     def _several(self, answer: Several, gold: Several) -> Judgement:
@@ -121,6 +124,14 @@ class _Comparison:
         return _all_of(pairs)
 
     def _with_several(self, one: Quantity, several: Several) -> Judgement:
+        if several.number is not None:
+            as_one, reason = self.of(several.number, one)
+            if several.decimal_comma:
+                among = any(self.of(item, one)[0] is not _WRONG for item in several.items)
+                if as_one is _WRONG and not among:
+                    return _WRONG, "another number, and so it is with a decimal comma"
+            elif as_one is not _WRONG:
+                return as_one, reason
         different = any(self.of(item, one)[0] is _WRONG for item in several.items)
         if different and len(several.items) > 1 and is_plain(several) and not several.decimal_comma:
             return _WRONG, "one number on one side, several on the other"
@@ -197,6 +208,20 @@ def _all_of(pairs: list[Judgement]) -> Judgement:
             if outcome is wanted:
                 return outcome, f"item {number}: {reason}"
     return _CORRECT, "equal item by item"
+
+
+def _names_each(side: Answer) -> bool:
+    return isinstance(side, Several) and all(isinstance(item, Named) for item in side.items)
+
+
+def _each_named(side: Answer) -> Answer:
+    """ "(x, y) = (3, 4)" as "x = 3, y = 4"; all else as it is."""
+    if isinstance(side, Named) and side.name.startswith("(") and isinstance(side.value, Several):
+        names = side.name.strip("()").split(",")
+        if len(names) == len(side.value.items):
+            pairs = zip(names, side.value.items, strict=True)
+            return Several("", "", tuple(Named(name, value) for name, value in pairs))
+    return side
 
 
 def _time_and_ratio(time: Time, ratio: Ratio) -> Judgement | None:

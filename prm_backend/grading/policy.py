@@ -20,7 +20,7 @@ class GradingPolicy:
     unreduced: Outcome = Outcome.CORRECT  # 2/4 for 1/2
     unit_converted: Outcome = Outcome.CORRECT  # 100 cm for 1 m
     unit_dropped: Outcome = Outcome.CORRECT  # 12 for 12 cm
-    unit_guessed: Outcome = Outcome.UNDECIDED  # 50 cents for 0.5
+    unit_guessed: Outcome = Outcome.UNDECIDED  # 50 cents for 0.5, 5 million for 5
     other_base: Outcome = Outcome.UNDECIDED  # 101 in base 2 for 5
     other_brackets: Outcome = Outcome.UNDECIDED  # (1, 2) for 1, 2
     scaled_ratio: Outcome = Outcome.UNDECIDED  # 1:2 for 2:4

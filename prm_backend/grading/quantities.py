@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from prm_backend.grading.policy import GradingPolicy
+from prm_backend.grading.units import UNITS, is_magnitude, size_of, unit_of
 from prm_backend.types import Outcome
 
 
@@ -41,42 +42,22 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _PERCENT = re.compile(
-    r"\s*(?:\\?%|\\text\s*\{\s*(?:percent|pct|\\?%)\s*\}|percent(?:age)?|pct)\s*", re.IGNORECASE
+    r"\s*(?:\\?%|\\text\s*\{\s*(?:percent|pct|\\?%)\s*\}|per\s?cent(?:age)?|pct)\s*", re.IGNORECASE
 )
-_POWER = r"(?:\s*\^\s*\{?\s*(?P<power>[23])\s*\}?)?"
-_UNIT = re.compile(
-    r"(?P<gap>\s*)(?:\\text\s*\{(?P<macro>[^{}]*)\}|(?P<words>[a-zA-Z]+(?:[ .]+[a-zA-Z]+)*\.?)"
-    rf"|(?P<degree>\^\{{\\circ\}}\s*[CF]?)){_POWER}\s*"
-)
-_RATE = re.compile(r"\s*[a-zA-Z]{1,12}\s*(?:/|\s(?:per|an?)\s)\s*[a-zA-Z]{1,12}\.?\s*")
 _COMPOUND = re.compile(
     r"(?P<much>\d[\d,.]*\s*[a-zA-Z]+\.?)\s*(?:,|and|,\s*and)?\s*(?P<more>\d[\d,.]*\s*[a-zA-Z]+\.?)"
 )
-_LONGEST_UNIT_WORDS = 6
-_NO_UNITS = {"and", "less", "minus", "more", "or", "over", "plus", "than", "times", "to"}
-
-_SIZES = {
-    "length": "mm=1/1000 cm=1/100 m=1 km=1000 in=127/5000 ft=381/1250 yd=1143/1250 mi=201168/125 "
-    "millimeter=1/1000 centimeter=1/100 meter=1 metre=1 kilometer=1000 kilometre=1000 inch=127/5000 "
-    "inche=127/5000 foot=381/1250 feet=381/1250 yard=1143/1250 mile=201168/125",
-    "mass": "mg=1/1000 g=1 kg=1000 milligram=1/1000 gram=1 kilogram=1000 lb=45359237/100000 "
-    "pound=45359237/100000 oz=45359237/1600000 ounce=45359237/1600000",
-    "time": "s=1 sec=1 second=1 min=60 minute=60 h=3600 hr=3600 hour=3600 day=86400 week=604800",
-    "volume": "ml=1/1000 l=1 liter=1 litre=1 milliliter=1/1000",
-    "money": "dollar=1 usd=1 buck=1 cent=1/100",
-    "angle": "degree=1 deg=1",
-    "count": "one=1 dozen=12 hundred=100 thousand=1000 million=1000000 billion=1000000000",
-}
-# A unit's name -> its dimension, and its size in a unit that all of that dimension share.
-_UNITS = {
-    name: (dimension, Fraction(size))
-    for dimension, table in _SIZES.items()
-    for name, _, size in (entry.partition("=") for entry in table.split())
-}
+_NUMERALS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty",
+)  # fmt: skip
 
 
 def read_quantity(text: str) -> Quantity | None:
     """Read a tidied answer that is one number, with or without percent or a unit; None for anything else."""
+    if text.casefold() in _NUMERALS:
+        return Quantity(Fraction(_NUMERALS.index(text.casefold())))
     match = _NUMBER.match(text)
     if match is None:
         return None
@@ -90,7 +71,7 @@ def read_quantity(text: str) -> Quantity | None:
         return Quantity(value, digits, unreduced=unreduced)
     if _PERCENT.fullmatch(rest):
         return Quantity(value, digits, percent=True, unreduced=unreduced)
-    unit = _unit(rest)
+    unit = unit_of(rest)
     if unit is None:
         return _compound(text)
     return Quantity(value, digits, unit=unit, unreduced=unreduced)
@@ -102,7 +83,7 @@ def _compound(text: str) -> Quantity | None:
     much, more = (read_quantity(match[name]) if match else None for name in ("much", "more"))
     if much is None or more is None:
         return None
-    sizes = _size(much.unit), _size(more.unit)
+    sizes = size_of(much.unit), size_of(more.unit)
     if sizes[0] is None or sizes[1] is None or sizes[0][0] != sizes[1][0] or sizes[1][1] >= sizes[0][1]:
         return None
     return Quantity(much.value + more.value * sizes[1][1] / sizes[0][1], unit=much.unit)
@@ -143,36 +124,6 @@ def _value(match: re.Match[str]) -> tuple[Fraction, int | None]:
     )
 
 
-def _unit(text: str) -> str | None:
-    """The canonical name of a unit ("cm^2", "dollar", or its own words); None where the text is no unit."""
-    if _RATE.fullmatch(text):
-        return re.sub(r"\s*(?:/|\s(?:per|an?)\s)\s*", "/", text.strip().rstrip(".")).lower()
-    match = _UNIT.fullmatch(text)
-    if match is None:
-        return None
-    if match["degree"]:
-        return "degree" + match["degree"][-1].strip("}").lower()
-    words = re.sub(r"[\s.]+", " ", (match["macro"] or match["words"] or "")).strip().lower()
-    power = match["power"] or ""
-    for word, meant in (("square ", "2"), ("sq ", "2"), ("cubic ", "3"), ("cu ", "3")):
-        if words.startswith(word):
-            words, power = words.removeprefix(word), meant
-    first = words.partition(" ")[0]
-    names = [words, words.removesuffix("s"), *([first] if _UNITS.get(first, ("",))[0] == "count" else [])]
-    known = next((name for name in names if name in _UNITS), None)
-    if known is None:
-        # Outside of \text, letters may be variables: "2 ab", "5x". Words of a language are longer.
-        is_words = match["macro"] is not None or (
-            match["gap"] and all(len(word) >= 3 for word in words.split()[:1])
-        )
-        if not is_words or len(words.split()) > _LONGEST_UNIT_WORDS or _NO_UNITS.intersection(words.split()):
-            return None
-        known = words.removesuffix("s")
-    elif match["macro"] is None and not match["gap"] and len(known) < 2:
-        return None
-    return f"{known}^{power}" if power else known
-
-
 def compare_quantities(answer: Quantity, gold: Quantity, policy: GradingPolicy) -> tuple[Outcome, str]:
     """Compare two numbers exactly; what is equal but for a case of the policy is what that says."""
     a, g = answer.value, gold.value
@@ -194,10 +145,12 @@ def compare_quantities(answer: Quantity, gold: Quantity, policy: GradingPolicy) 
 
 def _differently_written(answer: Quantity, gold: Quantity, policy: GradingPolicy) -> tuple[Outcome, str]:
     """Two equal numbers: the least that the policy says of how they are written."""
+    any_magnitude = is_magnitude(answer.unit) or is_magnitude(gold.unit)
     cases = [
         (policy.unreduced, "an unreduced fraction", answer.unreduced and not gold.unreduced),
         (policy.percent_dropped, "percent on one side only", answer.percent != gold.percent),
         (policy.unit_dropped, "a unit on one side only", answer.unit != gold.unit),
+        (policy.unit_guessed, "a magnitude on one side only", answer.unit != gold.unit and any_magnitude),
     ]
     for outcome in (Outcome.WRONG, Outcome.UNDECIDED):
         for said, reason, applies in cases:
@@ -208,7 +161,7 @@ def _differently_written(answer: Quantity, gold: Quantity, policy: GradingPolicy
 
 def converted(quantity: Quantity, unit: str) -> Fraction | None:
     """The quantity's value in another unit; None where the two do not convert."""
-    sizes = _size(quantity.unit), _size(unit)
+    sizes = size_of(quantity.unit), size_of(unit)
     if sizes[0] is None or sizes[1] is None or sizes[0][0] != sizes[1][0]:
         return None
     return quantity.value * sizes[0][1] / sizes[1][1]
@@ -223,7 +176,7 @@ def is_rounded(rounded: Quantity, exact: Fraction) -> bool:
 
 
 def _compare_units(answer: Quantity, gold: Quantity, policy: GradingPolicy) -> tuple[Outcome, str]:
-    sizes = [_size(side.unit) for side in (answer, gold)]
+    sizes = [size_of(side.unit) for side in (answer, gold)]
     if sizes[0] is None or sizes[1] is None:
         outcome = Outcome.UNDECIDED if answer.value == gold.value else Outcome.WRONG
         return outcome, f"{answer.unit} may not be {gold.unit}"
@@ -235,16 +188,8 @@ def _compare_units(answer: Quantity, gold: Quantity, policy: GradingPolicy) -> t
 def _maybe_converted(answer: Quantity, gold: Quantity) -> bool:
     """Whether the side without a unit may give the other's quantity in another unit of its dimension."""
     given, bare = (answer, gold) if answer.unit else (gold, answer)
-    if (found := _size(given.unit)) is None:
+    if (found := size_of(given.unit)) is None:
         return False
     power = given.unit.partition("^")[2] or "1"
-    sizes = (_size(f"{name}^{power}") for name in _UNITS)
+    sizes = (size_of(f"{name}^{power}") for name in UNITS)
     return any(u and u[0] == found[0] and given.value * found[1] == bare.value * u[1] for u in sizes)
-
-
-def _size(unit: str) -> tuple[str, Fraction] | None:
-    name, _, power = unit.partition("^")
-    if name not in _UNITS:
-        return None
-    dimension, size = _UNITS[name]
-    return f"{dimension}^{power or 1}", size ** int(power or 1)

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from prm_backend.text.phrases import MATH, first_whole_line, stated_in_words
+
 ANSWER_HEADER = "# Answer"
 
 # What neither UTF-8 nor PostgreSQL can hold: lone surrogates (a broken `\ud83d` in JSON) and NUL.
@@ -106,47 +108,31 @@ _BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?=\{|[^\s{a-zA-Z])")
 _BRACES = re.compile(r"\\.|[{}]", re.DOTALL)  # an escaped brace opens nothing
 # Between two boxes that together are one answer ("\boxed{1} \text{ and } \boxed{2}") stand only these.
 _BETWEEN_BOXES = re.compile(
-    r"(?:[\s,;&$]|\\[,;:!]|\\q?quad|\\(?:text|mbox)\s*\{\s*(?:and|or)\s*,?\s*\}|and|or)*"
+    r"(?:[\s,;&$]|\\[,;:!]|\\q?quad|\\(?:text|mbox)\s*\{\s*(?:and|or)\s*,?\s*\}|and|or|[a-zA-Z](?:_\{?\w\}?)?\s*=)*"
 )
-_PHRASE = re.compile(
-    r"\b(?P<noun>answers?|solutions?)\b(?:\s+(?:to|of|for)\s[^.\n]{1,80}?|\s+\([^)\n]*\))?"
-    r"\s*[*_]*\s*(?::|=|\b(?:is|was|equals|are)\b)\s*[*_]*\s*:?"
-    r"\s*(?:therefore|thus|then|given by|simply|just|indeed|equal to)?\s*(?P<rest>\S[^\n]*)",
-    re.IGNORECASE,
-)
-_TALKS_ABOUT_IT = re.compile(r"(?:not|to|that|obtained|found|in|as|when|what|how)\b", re.IGNORECASE)
-_LOOKS_LIKE_MATH = re.compile(r"[$\\\d({\[+.-]|[a-zA-Z](?:_\w+)?\s*(?:[=<>≤≥≠]|!=)")
-_PHRASE_AFTER = re.compile(
-    r"(?P<math>\$[^$\n]+\$|\\\([^\n]+?\\\))\s+is\s+(?:the|our)\s+(?:final\s+)?(?:answer|solution)",
-    re.IGNORECASE,
-)
-# "The correct option is (B)", "so option B is correct".
-_CHOICE_PHRASE = re.compile(
-    r"\b(?i:(?:correct|right|best|final)\s+(?:option|choice)\s+(?:is|:))\s*[*_$]*\(?([A-J])\b"
-    r"|\b(?i:option|choice|answer)\s+[*_$]*\(?([A-J])\)?[*_$]*\s+(?i:is\s+(?:the\s+)?(?:correct|right|best|answer))\b"
-)
-_MATH_FIRST = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_<])")
-_REASON = re.compile(r",?\s+(?:because|since|so|as|which|where|when|for|by|if)\s", re.IGNORECASE)
-_LONGEST_ANSWER_IN_WORDS = 12
+_TAGGED = re.compile(r"<answer>\s*(?P<inner>[^<]*?)\s*</answer>", re.IGNORECASE)
+# Where a chat's turn ends: what stands behind is no part of the solution.
+_TURN_ENDS = re.compile(r"(?<=\S)\s*(?:<\|(?:im_start|im_end|eot_id|end|endoftext|end_of_text)\|>|</s>)")
 
 
 def extract_answer(text: str) -> str | None:
     """The one final answer a solution states, without the text around it; None where it states none.
 
     Looked for in this order: the last `# Answer` block, the last `\\boxed{}` (boxes joined only by commas or
-    "and" are one answer), GSM8K's `####` on the last line, "The answer is …"; or the text is nothing but
-    one formula. A number that only stands last is no answer.
+    "and" are one answer), GSM8K's `####` on the last line, `<answer>…</answer>`, "The answer is …", the line below
+    a heading "Answer", a last sentence such as "Therefore, x = 5."; or the text is nothing but one formula. A number
+    that only stands last is no answer.
     """
-    lines = [stripped for line in _LINE_END.split(storable(text)) if (stripped := line.strip())]
+    text = _TURN_ENDS.split(storable(text), maxsplit=1)[0]
+    lines = [stripped for line in _LINE_END.split(text) if (stripped := line.strip())]
     header = _last_header(lines)
     if header is not None:
         inline = _header_match(lines[header])
-        stated = _first_whole_line([*([inline] if inline else []), *lines[header + 1 :]])
+        stated = first_whole_line([*([inline] if inline else []), *lines[header + 1 :]])
         if stated and (answer := bare_answer(_by_mark(stated) or stated)):
             return answer
     whole = "\n".join(lines)
-    found = _by_mark(whole) or (whole if _MATH_FIRST.fullmatch(whole) else None)
+    found = _by_mark(whole) or (whole if MATH.fullmatch(whole) else None)
     return bare_answer(found) or None if found else None
 
 
@@ -183,23 +169,15 @@ def bare_answer(answer: str) -> str:
 
 
 def _by_mark(text: str) -> str | None:
-    """The last box, else `####` on the last line, else the last "answer is"."""
+    """The last box, else `####` on the last line, else `<answer>…</answer>`, else what is stated in words."""
     if (boxed := _last_boxed(text)) is not None:
         return boxed
     last_line = text.rsplit("\n", 1)[-1]
     if "####" in last_line and (after := last_line.rsplit("####", 1)[1].strip()):
         return after
-    return _by_phrase(text)
-
-
-def _first_whole_line(lines: Sequence[str]) -> str:
-    """The first line, with those below that it needs to close its braces and environments."""
-    taken = ""
-    for line in lines:
-        taken = f"{taken}\n{line}" if taken else line
-        if taken.count("{") <= taken.count("}") and taken.count("\\begin") <= taken.count("\\end"):
-            return taken
-    return lines[0] if lines else ""
+    if tagged := list(_TAGGED.finditer(text)):
+        return tagged[-1]["inner"] or None
+    return stated_in_words(text)
 
 
 def _closing_braces(text: str) -> dict[int, int]:
@@ -240,24 +218,3 @@ def _last_boxed(text: str) -> str | None:
         parts.append(earlier)
         start = earlier_start
     return ", ".join(reversed(parts)) if content.strip() else None
-
-
-def _by_phrase(text: str) -> str | None:
-    for match in reversed(list(_PHRASE.finditer(text))):
-        rest = match["rest"].strip()
-        if math := _MATH_FIRST.match(rest):
-            return next(group for group in math.groups() if group is not None)
-        is_about_math = match["noun"].lower().startswith("answer") or _LOOKS_LIKE_MATH.match(rest)
-        if not is_about_math or _TALKS_ABOUT_IT.match(rest):
-            continue
-        sentence = _SENTENCE_END.split(rest, maxsplit=1)[0]
-        stated = _REASON.split(sentence, maxsplit=1)[0]
-        if " is " in stated:  # "Final answer: the volume is 120"
-            stated = stated.rsplit(" is ", 1)[1]
-        if len(stated.split()) <= _LONGEST_ANSWER_IN_WORDS:
-            return stated
-    after = list(_PHRASE_AFTER.finditer(text))
-    if after:
-        return after[-1]["math"]
-    choices = list(_CHOICE_PHRASE.finditer(text))
-    return choices[-1][1] or choices[-1][2] if choices else None

@@ -1,0 +1,107 @@
+"""A tidied answer as math-verify reads it rightly; None where it would read past a sign that means something.
+
+It drops what it does not know (primes, dots, words in `\\text`) and compares the rest, so "f'(x)" would be "f(x)".
+"""
+
+from __future__ import annotations
+
+import re
+
+from prm_backend.grading.units import size_of, unit_of
+
+_READ_PAST = re.compile(
+    r"(?<=[\w)}\]])'|\\(?:[lcdv]?dots|ldots)(?![a-zA-Z])|\.\.\.|…|!!"
+    r"|\^\s*\{?\s*(?:T|\\top|\\intercal|\\prime|\\dagger|\\ast|\*)\s*\}?(?![a-zA-Z])"
+    r"|\\(?:angle|measuredangle|triangle|over(?:line|rightarrow)|underline|vec|hat|bar|tilde|widehat|arc|p?mod|bmod"
+    r"|equiv|cong|sim|perp|parallel|neg|lnot|nabla|partial|propto|mapsto)(?![a-zA-Z])"
+)
+_TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
+_JOINS = re.compile(r"\s*,?\s*(?:and|or)\s*,?\s*", re.IGNORECASE)
+_CHANGES = re.compile(
+    r"\b(?:not|no|non|least|most|more|less|fewer|greater|than|over|under|above|below|except|without|other|half|squared|"
+    r"cubed|factorial|choose|times|twice|negative|minus|plus|remainder|mod|hundred|thousand|million|billion)\b",
+    re.IGNORECASE,
+)
+_TRIG_OF_DEGREES = re.compile(
+    r"(\\(?:sin|cos|tan|sec|csc|cot)(?:\^\{?\d\}?)?)\s*[({]?\s*(\d+(?:\.\d+)?)\s*\^\{\\circ\}\s*[)}]?"
+)
+_CIS_OF_DEGREES = re.compile(
+    r"\\(?:text\s*\{\s*cis\s*\}|cis)\s*[({]?\s*(\d+(?:\.\d+)?)\s*\^\{\\circ\}\s*[)}]?"
+)
+_ODD_ROOT_OF_NEGATIVE = re.compile(r"\\sqrt\[(\d*[13579])\]\s*\{\s*-\s*([^{}+-]+)\}")
+# Of constants ("x^2 C_1", "2C_1") it is none: there a letter, a bracket or a bare number stands before.
+_CHOOSE = re.compile(
+    r"(?<![\w)}\].\\])(?:(?:\{\})?(?:\^\s*\{?(?P<up>\d+)\}?|_\s*\{?(?P<down>\d+)\}?)"
+    r"\s*(?:\\text\s*\{)?(?P<kind>[CP])\}?\s*_?\s*\{?(?P<k>\d+)\}?"
+    r"|(?P<plain>\d+)(?P<kind3>[CP])(?P<k3>\d+)"
+    r"|n?(?P<kind2>[CP])r?\s*\(\s*(?P<n2>\d+)\s*,\s*(?P<k2>\d+)\s*\))(?![\w.])"
+)
+_POINT = re.compile(r"^[A-Z]\s*(?=\([^()]*,[^()]*\)$)")
+_UNIT_SYMBOL = re.compile(r"\d\s+(?:[NJWVAKC]|k[NJWV]|M[JW]|k?Pa|m[AV]|eV)$")  # or a variable's name
+# A slash between numbers and then letters: (1/2)x, or 1/(2x)?
+_SLASH = re.compile(
+    r"(?<![\w.^}])(?P<top>\d+)\s*/\s*(?P<bottom>\d+)(?P<gap>\s*)"
+    r"(?P<rest>(?:[a-zA-Z(]|\\(?:pi|sqrt|frac|theta|log|ln|sin|cos|tan|left)(?![a-zA-Z]))[^-+=<>,]*)"
+)
+_UNIT_IN_WORDS = re.compile(
+    r"(?<=[\w})\]])(?P<unit>\s+[a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3}(?:\s*\^\s*\{?[23]\}?)?)$"
+)
+_UNIT_IN_TEXT = re.compile(r"(?P<unit>\s*\\text\s*\{[^{}]*\}(?:\s*\^\s*\{?[23]\}?)?)$")
+
+
+def without_unit(answer: str) -> tuple[str, str]:
+    """A tidied expression and the unit behind it, "" where there is none that is known or stands in `\\text`."""
+    if match := _UNIT_IN_TEXT.search(answer):
+        unit = unit_of(match["unit"]) or match["unit"].strip()
+    elif match := _UNIT_IN_WORDS.search(answer):
+        unit = unit_of(match["unit"]) or ""
+        unit = unit if size_of(unit) else ""
+    else:
+        return answer, ""
+    before = answer[: match.start()].strip()
+    return (before, unit) if unit and before else (answer, "")
+
+
+def spelt(answer: str, beside: str) -> list[str] | None:
+    """The ways to read a tidied answer `beside` another, mostly one."""
+    if _UNIT_SYMBOL.search(answer):
+        return None
+    if _READ_PAST.search(answer):
+        return None
+    if not _texts_are_names_or_units(answer):
+        return None
+    answer = _TRIG_OF_DEGREES.sub(r"\1\\left(\\frac{\2\\pi}{180}\\right)", answer)
+    answer = _CIS_OF_DEGREES.sub(
+        r"(\\cos\\left(\\frac{\1\\pi}{180}\\right)+i\\sin\\left(\\frac{\1\\pi}{180}\\right))", answer
+    )
+    answer = _ODD_ROOT_OF_NEGATIVE.sub(r"-\\sqrt[\1]{\2}", answer)
+    answer = _POINT.sub("", answer) if beside.startswith("(") else _CHOOSE.sub(_chosen, answer)
+    match = _SLASH.search(answer)
+    if match is None:
+        return [answer]
+    before, after = answer[: match.start()], answer[match.end() :]
+    apart = f"{before}\\frac{{{match['top']}}}{{{match['bottom']}}} {match['rest']}{after}"
+    if match["gap"]:
+        return [apart]
+    return [apart, f"{before}\\frac{{{match['top']}}}{{{match['bottom']} {match['rest']}}}{after}"]
+
+
+def _texts_are_names_or_units(answer: str) -> bool:
+    """Whether what stands in `\\text` may be left out: "and" and "or", a name before "=", a unit at the end."""
+    for match in _TEXT.finditer(answer):
+        words, after = match[1], answer[match.end() :].strip()
+        if _JOINS.fullmatch(words):
+            continue
+        named = after.startswith("=") and not answer[: match.start()].strip()
+        unit = re.fullmatch(r"[\s^{}23.)\]/]*(?:\\text\s*\{[^{}]*\}[\s^{}23.]*)?", after)
+        if words.strip() and (_CHANGES.search(words) or not (named or unit)):
+            return False
+    return True
+
+
+def _chosen(match: re.Match[str]) -> str:
+    n = match["up"] or match["down"] or match["plain"] or match["n2"]
+    k = match["k"] or match["k2"] or match["k3"]
+    if "C" in (match["kind"], match["kind2"], match["kind3"]):
+        return f"\\binom{{{n}}}{{{k}}}"
+    return f"\\frac{{{n}!}}{{({n}-{k})!}}"
