@@ -91,6 +91,19 @@ def test_the_next_item_is_shown_before_the_server_has_the_submit(label_page: Pag
     assert Label.objects.drafts().get().total_time < 60_000
 
 
+@pytest.mark.parametrize("width", [360, 1100])
+def test_no_button_moves_when_the_answer_comes(label_page: Page, width: int) -> None:
+    label_page.set_viewport_size({"width": width, "height": 740})
+    rate_and_fetch(label_page)
+    held = Held(label_page, "**/submit/")
+    label_page.keyboard.press("Enter")
+    buttons = ["#flag button", "#stop > summary", "#undo button", "#submit button", "#step-1 button.good"]
+    before = [label_page.locator(button).bounding_box() for button in buttons]
+    held.let_go()
+    label_page.get_by_role("button", name="Take the submit back").wait_for()
+    assert [label_page.locator(button).bounding_box() for button in buttons] == before
+
+
 def test_one_after_the_other_all_day(label_page: Page) -> None:
     QueueItemFactory.create_batch(3, solution__steps=["one", "two", "three"])
     met = []
