@@ -118,7 +118,7 @@ _BASES = {
     "twelve": 12, "sixteen": 16,
 }  # fmt: skip
 _REVERSED = re.compile(r"(?P<value>[^=]+?)\s*=\s*(?P<name>[a-zA-Z])")
-_DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
+_DECIMAL_COMMA = re.compile(r"-?\d+,\d+(?:\s*\\?%)?")
 _INDIAN = re.compile(r"-?\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?")
 _EUROPEAN = re.compile(r"-?\d{1,3}(?:\.\d{3})+,\d+")
 _MIXED = re.compile(r"(-?\d+)\s+and\s+(\d+/\d+|\\frac\{\d+\}\{\d+\})")

@@ -67,6 +67,10 @@ _PHRASES = {
     "all real numbers": "\\mathbb{R}",
     "all reals": "\\mathbb{R}",
     "dne": "does not exist",
+    "empty set": "\\emptyset",
+    "the empty set": "\\emptyset",
+    "no solutions": "no solution",
+    "no real solutions": "no real solution",
     "noon": "12:00 PM",
     "midnight": "12:00 AM",
 }

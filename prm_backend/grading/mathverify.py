@@ -31,7 +31,7 @@ _INEQUALITY = re.compile(r"[<>]|\\[lg]e(?![a-zA-Z])")
 _PLAIN_LOG = re.compile(r"\\log(?![a-zA-Z])(?!\s*_)")
 _DEGREES = "^{\\circ}"
 _MACRO_OR_TEXT = re.compile(r"\\(?:text|begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+")
-_WORD = re.compile(r"[a-zA-Z]{4,}")
+_WORD = re.compile(r"[a-zA-Z]{4,}|(?<=\s)(?:in|of|out|to|for|not|the|per|all|any|than)(?=\s)")
 _TOWER = re.compile(r"\^\s*(?:\{[^{}]*\}|\\?\w+)\s*\^")
 _IMAGINARY = re.compile(r"(?<=\d)i(?![a-zA-Z])")
 _NO_VALUE = re.compile(r"[<>,;]|\\(?:[lg]e|ne|in|approx|pm|begin|cup|cap)(?![a-zA-Z])")

@@ -17,13 +17,13 @@ _TEXT_MACRO = re.compile(r"\\text\s*\{([^{}]*)\}")
 _LONGEST_UNIT_WORDS = 6
 # Behind a number these say another number, or nothing that may be left out.
 _NO_UNITS = {
-    "t", "and", "choose", "cos", "cosine", "cot", "csc", "cubed", "exp", "factorial", "half", "halves",
+    "and", "choose", "cos", "cosine", "cot", "csc", "cubed", "doubled", "exp", "factorial", "half", "halved", "halves",
     "less", "ln", "log", "max", "maximum", "minimum", "minus", "mod", "modulo", "more", "negative",
     "not", "of", "or", "over", "pct", "per", "percent", "pi", "plus", "positive", "quarter", "quarters",
     "remainder", "root", "sin", "sine", "sqrt", "squared", "tan", "tens", "than", "times", "to",
     "third", "thirds", "fourth", "fourths", "fifth", "fifths", "sixth", "sixths", "seventh", "sevenths",
     "eighth", "eighths", "ninth", "ninths", "tenth", "tenths", "hundredth", "hundredths", "thousandth",
-    "thousandths",
+    "thousandths", "tripled",
 }  # fmt: skip
 _ALIASES = {
     "mph": "mile/hour",

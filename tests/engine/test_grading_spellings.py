@@ -209,6 +209,7 @@ SAME = [
     ("9.8 m/s²", "9.8"), ("60 km/hr", "60 km/h"), ("60 miles/hr", "60 mph"), ("5 \\text{ lb/ft}^2", "5"),
     ("2 dollars per pound", "2"), ("2 \\text{ dollars/hour}", "2"), ("12 cookies per box", "12"),
     ("12 per cent", "12"), ("12 percentage points", "12"),
+    ("the empty set", "\\emptyset"), ("no solutions", "\\text{no solution}"),
 ]  # fmt: skip
 
 
