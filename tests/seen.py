@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from html.parser import HTMLParser
 from itertools import count
 from typing import Any
@@ -18,6 +19,7 @@ from django.utils.translation import trans_real
 
 from annotate.loop import label as verbs
 from annotate.models import Label, Person, Problem, QueueItem
+from annotate.web import steps
 from tests.factories import GradedSolutionFactory, ProblemFactory, QueueItemFactory
 
 _KEPT = re.compile(r"(%\(\w+\)[sd]|%[sd]|\{\w*\}|<[^>]*>|&\w+;|`[^`]*`)")  # places, tags, names of keys
@@ -92,6 +94,8 @@ def speak_dots(monkeypatch: pytest.MonkeyPatch) -> None:
     with translation.override("de"):
         dots = Dots("de")
     monkeypatch.setitem(trans_real._translations, "de", dots)
+    # What is kept of steps is kept by language, and this one takes the place of another.
+    monkeypatch.setattr(steps, "_frame", lru_cache(steps._frame.__wrapped__))
 
 
 def left(html: str) -> list[str]:
