@@ -259,17 +259,19 @@ def draw(logits: torch.Tensor, sampling: Sampling, random: torch.Generator) -> t
     tokens that holds `top_p` of the probability."""
     if sampling.temperature == 0:
         return logits.argmax(dim=-1)
-    probabilities = torch.softmax(logits.float() / sampling.temperature, dim=-1)
+    logits = logits.float() if sampling.temperature == 1 else logits.float() / sampling.temperature
+    probabilities = torch.softmax(logits, dim=-1)
     if sampling.top_p < 1:
         ordered, order = probabilities.sort(dim=-1, descending=True)
         before = ordered.cumsum(dim=-1) - ordered
         ordered[before >= sampling.top_p] = 0
         probabilities = torch.zeros_like(probabilities).scatter(-1, order, ordered)
-    # By one uniform number a row; torch.multinomial draws one for every token of the vocabulary.
-    sums = probabilities.cumsum(dim=-1, dtype=torch.float64)
-    drawn = torch.rand(len(sums), 1, dtype=sums.dtype, device=sums.device, generator=random)
-    chosen = torch.searchsorted(sums, drawn * sums[:, -1:], right=True)
-    return chosen.squeeze(-1).clamp(max=sums.shape[-1] - 1)
+    # By one uniform number a row, less than all of them; torch.multinomial draws one for every token of the vocabulary.
+    sums = probabilities.cumsum(dim=-1)
+    whole = sums[:, -1:]
+    drawn = torch.rand(whole.shape, device=whole.device, generator=random) * whole
+    drawn = drawn.minimum(whole.nextafter(torch.zeros_like(whole)))
+    return torch.searchsorted(sums, drawn, right=True).squeeze(-1)
 
 
 def _heated(logits: torch.Tensor, heats: Sequence[float]) -> torch.Tensor:

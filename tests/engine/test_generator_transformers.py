@@ -144,6 +144,12 @@ def test_top_p_keeps_the_smallest_set_of_tokens_that_holds_the_share() -> None:
     assert (drawn == 0).float().mean().item() == pytest.approx(0.625, abs=0.03)
 
 
+def test_a_token_without_probability_is_never_drawn() -> None:
+    logits = torch.tensor([[-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf]]).repeat(100_000, 1)
+    drawn = draw(logits, Sampling(temperature=1), torch.Generator().manual_seed(0))
+    assert set(drawn.tolist()) == {1, 3}
+
+
 def test_a_temperature_below_1_sharpens_the_distribution() -> None:
     logits = torch.tensor([[0.6, 0.4]]).log().repeat(4000, 1)
     drawn = draw(logits, Sampling(temperature=0.5), torch.Generator().manual_seed(0))
