@@ -48,7 +48,7 @@ class PRM:
         config: PRMConfig,
         *,
         name: str = "untrained",
-        batch_tokens: int = 4096,
+        batch_tokens: int = 8192,
     ) -> None:
         """An untrained PRM on `model`, whose weights never change. `batch_tokens` bounds what one pass reads.
 
