@@ -7,9 +7,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from annotate.loop.label import claim, rate
+from annotate.loop.label import claim, rate, submit
 from annotate.loop.work import Work
-from annotate.models import Label, Person, QueueItem
+from annotate.models import Label, Person, QualityPolicy, QueueItem
 from tests.factories import QueueItemFactory
 
 STEPS = ["I add one.", "That makes 5.", "I check it.", "So it is 5.\n\n# Answer\n\n5"]
@@ -38,3 +38,16 @@ def expire(item: int) -> None:
 
 def ratings_of(label: Label) -> list[tuple[int, int | None]]:
     return list(label.ratings.values_list("step_index", "rating"))
+
+
+def ask(gold_every: int = 1, **more: Any) -> QualityPolicy:
+    policy = QualityPolicy.current()
+    for name, value in {"gold_every": gold_every, **more}.items():
+        setattr(policy, name, value)
+    policy.save()
+    return policy
+
+
+def labelled(person: Person, *ratings: int) -> Label:
+    work = rate_all(person, claim(person=person), *ratings)
+    return submit(person=person, item=work.item)
