@@ -78,9 +78,8 @@ def _with_rules() -> QuerySet[QueueItem]:
 
 _POLICY = Statement(lambda: QualityPolicy.objects.order_by("pk")[:1])
 _RENEW = Change(_held_by, **LEASE)
-_PROMOTE = Change(
-    _held_by, ahead=False, lease_expires_at=Given("until")
-)  # the token stays: a page has it already
+# Makes what was ahead the one in hand, or keeps that as it is; the token stays, since a page has it already.
+_PROMOTE = Change(_held_by, ahead=False, lease_expires_at=Given("until"))
 _GO_ON = Change(lambda: _first(_begun_by()), **LEASE)
 _GO_ON_SCREENING = Change(lambda: _first(_begun_by().filter(gold__screens=True).order_by("id")), **LEASE)
 _BEGUN_WAY = Statement(lambda: _begun_by().values_list("queue__way")[:1])
@@ -127,11 +126,18 @@ def take_ahead(person: Person, item: int) -> Taken | None:
     policy = _POLICY.first()
     if False not in live or held[False].pk != item or (policy is not None and policy.screens(person)):
         return None
-    if True not in held:
-        return _once_more(lambda: _next(person, policy, ahead=True))
+    taken: Taken | None
+    if True in held:
+        if True not in live:
+            _RENEW.run(**lease_values(person, ahead=True))
+        taken = _held(person, ahead=True)
+    else:
+        taken = _once_more(lambda: _next(person, policy, ahead=True))
+    if taken is None:
+        return None
     if True not in live:
-        _RENEW.run(**lease_values(person, ahead=True))
-    taken = _held(person, ahead=True)
+        # What is in hand never runs out first: the sweep would leave its person what comes after it alone.
+        _PROMOTE.run(person=person.pk, ahead=False, until=lease_end())
     # One that grows was in hand when another was taken back.
     return None if taken.item.queue.way == Way.STEP_BY_STEP else taken
 

@@ -106,6 +106,7 @@ const swap = (text, swapStyle) => htmx.swap("#work", text, { swapStyle, swapDela
 function put(text, swapStyle = "outerHTML") {
   const item = work().dataset.item ?? "";
   swap(text, swapStyle);
+  shownAt = -Infinity;
   if ((work().dataset.item ?? "") !== item) window.scrollTo(0, 0);
   arrive();
   (document.querySelector("#work [role=alert]") ?? document.getElementById("problem"))?.focus?.({ preventScroll: true });
@@ -117,18 +118,25 @@ function tell(text) {
 }
 
 const KEPT = ["rate", "flag", "submit", "stop", "dispute"];
+const DOUBLE_MS = 500;
+let shownAt = -Infinity; // when this item came into the place of a submitted one, under the hand that pressed
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.closest("#work") || "plain" in form.dataset) return;
   event.preventDefault();
   if (form.id === "undo") return undo();
+  // The second press of a double one was meant for the item before.
+  if (form.id === "submit" && !done.length && performance.now() - shownAt < DOUBLE_MS) return;
   const kept = KEPT.some((id) => form.id === id || form.closest(`#${id}`));
   const values = Object.fromEntries(new FormData(form, event.submitter));
   const next = form.id === "submit" && document.getElementById("standing").dataset.finish ? ahead.take() : null;
   if (next) values.shown = next.item;
   give(form.action, values, { kept: kept && form.id !== "skip" });
-  if (next) put(next.text);
+  if (next) {
+    put(next.text);
+    shownAt = performance.now();
+  }
   if (form.id === "rate") ahead.ask();
 });
 

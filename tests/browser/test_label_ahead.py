@@ -303,3 +303,21 @@ def test_a_page_that_is_left_gives_both_back(label_page: Page, live_server: Any)
             break
         label_page.wait_for_timeout(200)
     assert not QueueItem.objects.leased().exists()
+
+
+@pytest.mark.parametrize("rated", [False, True])
+def test_a_double_click_submits_one_item(rated: bool, label_page: Page) -> None:
+    first = rate_and_fetch(label_page)
+    if rated:  # the next one is complete, as after a submit taken back
+        following = QueueItem.objects.get(ahead=True)
+        verbs.rate(person=Person.objects.get(username="ada"), item=following.pk, step_index=0, rating=-1)
+        label_page.evaluate("() => ahead.forget()")
+        label_page.keyboard.press("k")
+        label_page.keyboard.press("1")
+        label_page.wait_for_function("() => ahead.fetched.text")
+    label_page.evaluate("() => { for (const _ of [1, 2]) document.querySelector('#submit button').click(); }")
+    label_page.get_by_text("1 today").wait_for()
+    label_page.evaluate("() => line")
+    assert label_page.get_by_role("alert").count() == 0
+    assert item(label_page) != first
+    assert Label.objects.submitted().get().queue_item_id == first

@@ -99,6 +99,17 @@ def test_it_runs_out_like_any_lease_and_goes_to_who_comes_for_it(ada: Person, be
         rate(person=ada, item=following.item, step_index=0, rating=1)
 
 
+def test_what_is_in_hand_does_not_run_out_before_what_comes_after_it(ada: Person) -> None:
+    make_item()
+    make_item()
+    work = claim(person=ada)
+    QueueItem.objects.filter(pk=work.item).update(lease_expires_at=timezone.now() + timedelta(seconds=5))
+    fetch_ahead(person=ada, item=work.item)  # and then the browser crashes
+    ends = dict(QueueItem.objects.leased().values_list("ahead", "lease_expires_at"))
+    assert ends[False] >= ends[True]
+    assert QueueItem.objects.get(pk=work.item).lease_token == work.token
+
+
 def test_one_that_ran_out_and_that_nobody_took_is_fetched_anew(ada: Person) -> None:
     work, following = begin_two(ada)
     expire(following.item)
