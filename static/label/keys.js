@@ -38,7 +38,10 @@ const doing = {
     else if (missing() >= 0) stand(missing());
   },
   rules: () => press("#rules-link"),
-  keys: () => document.getElementById("keys").showModal(),
+  keys: () => {
+    document.getElementById("keys").showModal();
+    document.getElementById("keys-title").focus(); // by autofocus, a page that is loading would try it, too
+  },
 };
 const arrows = { ArrowDown: "next", ArrowUp: "previous" };
 const keymap = { ...arrows, ...JSON.parse(document.getElementById("keys").dataset.keymap) };

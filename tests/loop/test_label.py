@@ -217,7 +217,7 @@ def test_active_time_is_what_the_page_counted_never_more_than_the_wall_clock(ada
 
 def test_claiming_and_rating_ask_the_database_little(ada: Person, django_assert_num_queries: Any) -> None:
     make_item()
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         work = claim(person=ada)
     with django_assert_num_queries(6):
         claim(person=ada)

@@ -102,9 +102,12 @@ def test_generate_killed_in_the_middle_samples_every_place_once_and_the_worker_s
     eventually(lambda: Worker.objects.alive().exists(), "the worker shows")
     job = kill_while(first, "generate", settings, begun=0)
     assert not Solution.objects.exists()
+    killed = Worker.objects.get()
     second = start_worker("model")
+    others = Worker.objects.exclude(pk=killed.pk)
     eventually(lambda: Job.objects.filter(pk=job.pk, status=JobStatus.RUNNING).exists(), "it starts again")
-    row = Worker.objects.latest("started_at")
+    eventually(others.exists, "the second worker shows")
+    row = others.get()
     seen_at = row.seen_at
     eventually(lambda: Worker.objects.get(pk=row.pk).seen_at > seen_at, "a sign of life during the long call")
     eventually(lambda: ended_well(job), "generate ends")

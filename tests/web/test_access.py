@@ -30,7 +30,7 @@ FOR_ANNOTATORS |= {
     "practice",
 }
 FOR_ANNOTATORS |= {"practice_rate", "practice_done"}
-FOR_ANNOTATORS |= {"label_release", "screening", "work", "work_label"}
+FOR_ANNOTATORS |= {"label_ahead", "label_release", "screening", "work", "work_label"}
 FOR_ANNOTATORS |= {"label_proposed", "label_again", "label_further", "label_choose", "label_write"}
 
 

@@ -404,7 +404,7 @@ def test_the_hot_requests_ask_the_database_little(page: Client, django_assert_nu
     with django_assert_num_queries(22):
         post(page, "label_submit", items[0].pk)
     rate(page, items[1].pk, 0, -1)
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(15):
         post(page, "label_ahead", items[1].pk)
     with django_assert_num_queries(18):
         post(page, "label_submit", items[1].pk, shown=items[2].pk)
