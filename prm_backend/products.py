@@ -2,8 +2,8 @@
 
 torch packs a weight anew in every product. With the 64 rows of a batch being sampled that takes longer than the
 multiplying: packed once, and in bfloat16 where the CPU multiplies that, the default model's products are three to
-four times as fast (docs/results.md). What packs is oneDNN, by the operators that torch.compile freezes a model with;
-where they are missing, all stays as it was.
+four times as fast (docs/decisions/0023). What packs is oneDNN, by the operators that torch.compile freezes a model
+with; where they are missing, all stays as it was.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from annotate.api.access import IsManager
 from annotate.api.bodies import Body
-from annotate.loop.policy import change_policy
+from annotate.loop.policy import PolicyForm, change_policy
 from annotate.loop.standing import standings
 from annotate.models import QualityPolicy
 
@@ -33,16 +33,7 @@ class PolicySerializer(serializers.ModelSerializer[QualityPolicy]):
 
     class Meta:
         model = QualityPolicy
-        fields = (
-            "gold_every",
-            "agreement_bar",
-            "agreement_window",
-            "screening",
-            "screening_items",
-            "admission_bar",
-            "screening_attempts",
-            "undo_seconds",
-        )
+        fields = PolicyForm.Meta.fields
 
 
 # What may be changed is what is told, each if it is named. Bounds are the form's: its words are the page's.

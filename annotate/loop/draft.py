@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -78,14 +79,11 @@ def raced(act: Callable[[], T]) -> T:
 
     Raises IntegrityError where that happens again and again.
     """
-    for attempts_left in reversed(range(_MOST_TRIES)):
-        try:
-            with transaction.atomic():
-                return act()
-        except IntegrityError:
-            if not attempts_left:
-                raise
-    raise AssertionError("unreachable")
+    for _once_more in range(_MOST_TRIES - 1):
+        with suppress(IntegrityError), transaction.atomic():
+            return act()
+    with transaction.atomic():
+        return act()
 
 
 def new_lease(person: Person, *, ahead: bool = False) -> dict[str, object]:

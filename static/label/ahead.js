@@ -2,7 +2,8 @@
 // It is leased like any other, once; its clock begins when it is shown.
 "use strict";
 
-const workIn = (text) => new DOMParser().parseFromString(text, "text/html").getElementById("work");
+const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
+const workIn = (text) => parsed(text).getElementById("work");
 
 const ahead = {
   fetched: { after: "", item: "", text: "", until: 0 },

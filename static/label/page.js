@@ -113,7 +113,7 @@ function put(text, swapStyle = "outerHTML") {
 }
 
 function tell(text) {
-  const refusal = new DOMParser().parseFromString(text, "text/html").querySelector("[role=alert]");
+  const refusal = parsed(text).querySelector("[role=alert]");
   if (refusal) document.getElementById("messages").append(refusal);
 }
 
