@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from prm_backend.grading.quantities import Quantity, read_quantity
+from prm_backend.grading.units import TEXT_MACRO
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,6 @@ _NAME = re.compile(
     r"|\([a-zA-Z](?:\s*,\s*[a-zA-Z])*\)|[a-zA-Z]+'{0,3}\([a-zA-Z]\)|[a-zA-Z]'{1,3})(?:\s*_\s*(?:\{\w+\}|\w))?"
     r"(?:\s*[:,]\s*[a-zA-Z](?:\s*_\s*(?:\{\w+\}|\w))?)*)\s*(?:=|\\(?:in|approx)(?![a-zA-Z]))(?!=)\s*(?=\S)"
 )
-_TEXT_MACRO = re.compile(r"\\text\s*\{([^{}]*)\}")
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '\-]+[^\W\d_]+)*")
 _AND = re.compile(r"\s*(?:,\s*)?(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z]))\s*")
 _BRACKETS = {"(": ")]", "[": "])", "\\{": ("\\}",)}
@@ -171,7 +171,7 @@ def _unwrapped(text: str) -> str:
     """The text without braces around the whole of it, and a number out of its `\\text{…}`."""
     while text.startswith("{") and text.endswith("}") and _closes_at_the_end(text, "{", "}"):
         text = text[1:-1].strip()
-    whole = _TEXT_MACRO.fullmatch(text)
+    whole = TEXT_MACRO.fullmatch(text)
     inner = whole[1].strip() if whole else ""
     return inner if read_quantity(inner) or inner[:1].isdigit() else text
 
@@ -239,7 +239,7 @@ def _split(text: str) -> list[str]:
 
 
 def _read_words(text: str) -> Words | None:
-    plain = _TEXT_MACRO.sub(r"\1", text).strip().strip('.!?"`')
+    plain = TEXT_MACRO.sub(r"\1", text).strip().strip('.!?"`')
     if plain[:1] == "'" == plain[-1:]:
         plain = plain[1:-1]
     if not _WORDS.fullmatch(plain):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from prm_backend.grading.units import size_of, unit_of
+from prm_backend.grading.units import TEXT_MACRO, size_of, unit_of
 
 _READ_PAST = re.compile(
     r"(?<=[\w)}\]])'|\\(?:[lcdv]?dots|ldots)(?![a-zA-Z])|\.\.\.|…|!!"
@@ -15,7 +15,6 @@ _READ_PAST = re.compile(
     r"|\\(?:angle|measuredangle|triangle|over(?:line|rightarrow)|underline|vec|hat|bar|tilde|widehat|arc|p?mod|bmod"
     r"|equiv|cong|sim|perp|parallel|neg|lnot|nabla|partial|propto|mapsto)(?![a-zA-Z])"
 )
-_TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
 _JOINS = re.compile(r"\s*,?\s*(?:and|or)\s*,?\s*", re.IGNORECASE)
 _CHANGES = re.compile(
     r"\b(?:not|no|non|least|most|more|less|fewer|greater|than|over|under|above|below|except|without|other|half|squared|"
@@ -64,11 +63,7 @@ def without_unit(answer: str) -> tuple[str, str]:
 
 def spelt(answer: str, beside: str) -> list[str] | None:
     """The ways to read a tidied answer `beside` another, mostly one."""
-    if _UNIT_SYMBOL.search(answer):
-        return None
-    if _READ_PAST.search(answer):
-        return None
-    if not _texts_are_names_or_units(answer):
+    if _UNIT_SYMBOL.search(answer) or _READ_PAST.search(answer) or not _texts_are_names_or_units(answer):
         return None
     answer = _TRIG_OF_DEGREES.sub(r"\1\\left(\\frac{\2\\pi}{180}\\right)", answer)
     answer = _CIS_OF_DEGREES.sub(
@@ -88,7 +83,7 @@ def spelt(answer: str, beside: str) -> list[str] | None:
 
 def _texts_are_names_or_units(answer: str) -> bool:
     """Whether what stands in `\\text` may be left out: "and" and "or", a name before "=", a unit at the end."""
-    for match in _TEXT.finditer(answer):
+    for match in TEXT_MACRO.finditer(answer):
         words, after = match[1], answer[match.end() :].strip()
         if _JOINS.fullmatch(words):
             continue

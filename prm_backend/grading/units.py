@@ -13,7 +13,7 @@ _DEGREE = re.compile(r"\s*\^\{\\circ\}\s*(?:\\text\s*\{\s*)?(?P<scale>[CF]?)\s*\
 _RATE = re.compile(
     rf"\s*(?P<top>[a-zA-Z]{{1,14}})\s*(?:/|\s(?:per|an?)\s)\s*(?P<bottom>[a-zA-Z]{{1,14}})\.?\s*{_POWER}\s*"
 )
-_TEXT_MACRO = re.compile(r"\\text\s*\{([^{}]*)\}")
+TEXT_MACRO = re.compile(r"\\text\s*\{([^{}]*)\}")
 _LONGEST_UNIT_WORDS = 6
 # Behind a number these say another number, or nothing that may be left out.
 _NO_UNITS = {
@@ -66,7 +66,7 @@ def unit_of(text: str) -> str | None:
     if match := _DEGREE.fullmatch(text):
         return "degree" + match["scale"].lower()
     in_macro = "\\text" in text
-    if match := _RATE.fullmatch(_TEXT_MACRO.sub(r" \1 ", text)):
+    if match := _RATE.fullmatch(TEXT_MACRO.sub(r" \1 ", text)):
         return _rate(match, in_macro)
     match = _UNIT.fullmatch(text)
     if match is None:
