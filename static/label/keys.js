@@ -64,7 +64,10 @@ document.addEventListener("keydown", (event) => {
   if (event.getModifierState?.("AltGraph")) return;
   const key = named(event);
   if (event.target.closest?.("dialog")) {
-    if (keymap[key] === "zoom") document.getElementById("zoom").close();
+    if (keymap[key] === "zoom") {
+      document.getElementById("zoom").close();
+      stand(at); // the browser lets go of the closed dialog's button a frame later: a key before that must not be lost
+    }
     return;
   }
   if (event.target.closest?.("input, textarea, select, [contenteditable]")) return;

@@ -77,6 +77,14 @@ def test_the_guess_hides_and_stays_hidden_and_a_step_can_be_seen_large(label_pag
     assert label_page.locator("#guess .answer").is_visible()
 
 
+def test_a_key_right_behind_the_one_that_closes_the_large_step_is_not_lost(label_page: Page) -> None:
+    label_page.evaluate(
+        """() => ["KeyZ", "KeyZ", "Digit1"].forEach((code) => document.activeElement.dispatchEvent(
+            new KeyboardEvent("keydown", { code, key: code.at(-1).toLowerCase(), bubbles: true })))"""
+    )
+    assert saved(label_page) == [-1]
+
+
 @pytest.mark.parametrize(("key", "reason"), [("g", "give_up"), ("b", "bad_problem")])
 def test_giving_up_and_a_bad_problem_are_a_key_and_a_reason_away(
     label_page: Page, key: str, reason: str
@@ -112,6 +120,7 @@ def test_a_submit_is_taken_back_with_a_button_or_with_u(label_page: Page, items:
         label_page.locator("#state", has_text="First error").wait_for()
         label_page.keyboard.press("Enter")
         label_page.locator(f"#work[data-item='{items[1].pk}']").wait_for()
+        label_page.evaluate("() => line")  # the next is shown before the submit has arrived
         assert Label.objects.submitted().count() == 1
         take_back()
         label_page.locator(f"#work[data-item='{items[0].pk}']").wait_for()
@@ -142,7 +151,7 @@ def test_keys_of_ones_own_work_and_the_old_ones_do_not(
     page.locator("#keys-form").get_by_role("button", name="Save").click()
     page.get_by_text("Your keys are saved.").wait_for()
     page.goto(f"{live_server.url}/label/")
-    for key in ("3", "d", "d", "d", "Space"):
+    for key in ("3", "d", "d", "d"):
         page.keyboard.press(key)
     page.locator("#state", has_text="All steps rated").wait_for()
     page.keyboard.press("Space")
