@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prm_backend.evaluation.processbench import crossed, fit_threshold, processbench, tune_threshold
+from prm_backend.evaluation.processbench import compared, crossed, fit_threshold, processbench, tune_threshold
 from prm_backend.evaluation.promotion import MIN_STEPS, decide
 from prm_backend.evaluation.steps import evaluate_steps, judge, rank_auc
 from prm_backend.types import LabelledSolution, Report, StepProbs, Unscorable
@@ -183,6 +184,24 @@ def test_the_interval_of_f1_narrows_with_more_samples() -> None:
     )
     assert (few.f1, many.f1) == (0.5, 0.5)
     assert few.low < many.low < 0.5 < many.high < few.high
+
+
+def test_two_prms_that_miss_the_same_samples_differ_surely_though_their_intervals_touch() -> None:
+    hard = [i % 10 < 6 for i in range(400)]  # both miss these
+    errors = [0 if i % 4 < 2 else -1 for i in range(400)]
+
+    def scored(misses: Callable[[int], bool]) -> list[list[StepProbs]]:
+        return [[p(0.9 if (e == 0) != misses(i) else 0.1)] for i, e in enumerate(errors)]
+
+    good, worse = scored(lambda i: hard[i]), scored(lambda i: hard[i] or i % 40 in (6, 8))
+    apart = [processbench(each, errors, threshold=0.5) for each in (good, worse)]
+    found = compared(good, worse, errors, thresholds=(0.5, 0.5))
+    assert found.f1 == pytest.approx(apart[0].f1 - apart[1].f1)
+    assert apart[1].high > apart[0].low
+    assert 0 < found.low < found.f1 < found.high
+    assert compared(good, good, errors) == (0, 0, 0)
+    back = compared(worse, good, errors, thresholds=(0.5, 0.5))
+    assert back.f1 == pytest.approx(-found.f1)
 
 
 def test_a_threshold_is_fitted_where_labels_tell_one() -> None:
