@@ -33,6 +33,8 @@ _ALIASES = {
     **dict.fromkeys(("fahrenheit", "degree fahrenheit", "degrees fahrenheit"), "degreef"),
 }
 
+_CASED = {"MW": "megawatt", "mW": "milliwatt"}  # the same letters, a thousand million apart
+
 _SIZES = {
     "length": "mm=1/1000 cm=1/100 m=1 km=1000 in=127/5000 ft=381/1250 yd=1143/1250 mi=201168/125 "
     "millimeter=1/1000 centimeter=1/100 meter=1 metre=1 kilometer=1000 kilometre=1000 inch=127/5000 "
@@ -46,7 +48,7 @@ _SIZES = {
     "radians": "radian=1 rad=1",
     "celsius": "degreec=1",
     "fahrenheit": "degreef=1",
-    "power": "watt=1 kw=1000 kilowatt=1000 mw=1000000 megawatt=1000000",
+    "power": "watt=1 kw=1000 kilowatt=1000 milliwatt=1/1000 megawatt=1000000",
     "energy": "joule=1 kj=1000 kilojoule=1000",
     "force": "newton=1 kn=1000",
     "frequency": "hz=1 hertz=1 khz=1000 mhz=1000000",
@@ -71,7 +73,8 @@ def unit_of(text: str) -> str | None:
     match = _UNIT.fullmatch(text)
     if match is None:
         return None
-    words = re.sub(r"[\s.]+", " ", (match["macro"] or match["words"] or "")).strip().lower()
+    words = re.sub(r"[\s.]+", " ", (match["macro"] or match["words"] or "")).strip()
+    words = _CASED.get(words, words.lower())
     if words in _ALIASES:
         return _ALIASES[words]
     power = match["power"] or ""
