@@ -50,18 +50,27 @@ def label(request: PersonRequest) -> HttpResponse:
     return show(request, verbs.claim(person=request.user))
 
 
-def act_on_item(view: Callable[[PersonRequest, int], HttpResponse]) -> View:
-    """An action of an annotator; what a verb refuses is shown with the person's current work."""
+def act(view: Callable[..., HttpResponse]) -> View:
+    """An action of an annotator: 403 where somebody else has signed in since the page was opened, and keeps it."""
 
     @annotator_required
     @never_cache
     @require_POST
     @wraps(view)
+    def guarded(request: PersonRequest, **where: int) -> HttpResponse:
+        if request.POST.get("person", str(request.user.pk)) != str(request.user.pk):
+            return HttpResponse(status=403)
+        return view(request, **where)
+
+    return guarded
+
+
+def act_on_item(view: Callable[[PersonRequest, int], HttpResponse]) -> View:
+    """Such an action; what a verb refuses is shown with the person's current work."""
+
+    @act
+    @wraps(view)
     def guarded(request: PersonRequest, item: int) -> HttpResponse:
-        if request.POST.get("person", request.user.pk) not in (str(request.user.pk), request.user.pk):
-            return HttpResponse(
-                status=403
-            )  # somebody else has signed in since the page was opened: theirs is kept
         try:
             response = view(request, item)
         except AlreadySubmitted as error:  # a second Enter, or another tab: there is nothing to mend
@@ -126,7 +135,7 @@ def dispute(request: PersonRequest, item: int) -> HttpResponse:
 def submit(request: PersonRequest, item: int) -> HttpResponse:
     """Submit, and answer with the next item; where the page has shown it already, with what it lacks of it."""
     screenings = request.user.screenings
-    act: dict[str, Any] = {
+    given: dict[str, Any] = {
         "item": item,
         "finish_reason": request.POST.get("finish_reason", ""),
         "comment": request.POST.get("comment", ""),
@@ -137,9 +146,9 @@ def submit(request: PersonRequest, item: int) -> HttpResponse:
         "active_ms": sent.active_ms(request),
     }
     if not request.htmx:
-        verbs.submit(person=request.user, **act)
+        verbs.submit(person=request.user, **given)
         return redirect("screening" if request.user.screenings > screenings else "label")
-    done, work = verbs.submit_and_claim(person=request.user, **act)
+    done, work = verbs.submit_and_claim(person=request.user, **given)
     if work is not None and work.item == sent.number(request, "shown"):
         response = render(request, "label/label.html#lacking", {"done": done, "today": _today(request.user)})
         response["HX-Reswap"], response["Plumbline-Token"] = "none", str(work.token)
@@ -164,17 +173,13 @@ def skip(request: PersonRequest, item: int) -> HttpResponse:
     return _show_next(request)
 
 
-@annotator_required
-@never_cache
-@require_POST
+@act
 def unskip(request: PersonRequest) -> HttpResponse:
     second_thoughts.unskip(person=request.user)
     return _show_next(request)
 
 
-@annotator_required
-@never_cache
-@require_POST
+@act
 def take_back(request: PersonRequest, pk: int) -> HttpResponse:
     """A submitted label becomes the person's draft again, and what they rate now."""
     try:

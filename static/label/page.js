@@ -222,7 +222,7 @@ setInterval(() => {
   const here = now - clock.last < leaseSeconds * 1000; // somebody who left long ago must not hold it for ever
   if (here && now - beat > (leaseSeconds * 1000) / 3) {
     beat = now;
-    act({ url: heartbeat, values: {}, item: work().dataset.item });
+    act({ url: heartbeat, values: { person: outbox.person }, item: work().dataset.item });
   }
 }, 5_000);
 

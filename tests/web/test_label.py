@@ -333,6 +333,15 @@ def test_another_persons_item_is_out_of_reach(page: Client) -> None:
     assert not StepRating.objects.exists()
 
 
+def test_a_page_opened_by_somebody_else_claims_nothing_for_whoever_signed_in_since(page: Client) -> None:
+    item = make_item()
+    opened_by = AnnotatorFactory.create()
+    for name in ("label_heartbeat", "label_rate", "work_take_back"):
+        assert post(page, name, item.pk, person=opened_by.pk).status_code == 403
+    assert page.post(reverse("label_unskip"), {"person": opened_by.pk}, headers=HTMX).status_code == 403
+    assert not QueueItem.objects.filter(leased_by__isnull=False).exists()
+
+
 def test_absurd_numbers_are_refused_not_stumbled_over(page: Client) -> None:
     item = make_item()
     page.get("/label/")
