@@ -177,7 +177,7 @@ def watch(person: Person, label: Label) -> None:
     if why := _why_paused(policy):
         person.suspended_at, person.suspension = timezone.now(), why
         person.save(update_fields=("suspended_at", "suspension"))
-        QueueItem.objects.open().filter(leased_by=person, ahead=True).update(**NOBODY)  # nothing comes next
+        QueueItem.objects.fetched_ahead().filter(leased_by=person).update(**NOBODY)
 
 
 @transaction.atomic

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
+from annotate.loop.draft import NOBODY
 from annotate.loop.jobs import enqueue_job
-from annotate.models import Concern, Gold, Person, Problem, Solution
+from annotate.models import Concern, Gold, Person, Problem, QueueItem, Solution
 from prm_backend.text.steps import storable
 
 
@@ -49,11 +51,13 @@ def fix_answer(*, concern: Concern, answer: str, by: Person, reply: str = "") ->
 def retire_problem(*, concern: Concern, by: Person, reply: str = "") -> None:
     """Take the problem out of use: no round takes it, and its open items are handed out no more.
 
-    Who has one in hand may finish it; labels stay. Gold of it is retired, too. Every open report of it as a bad problem
-    is resolved. Raises Answered where the concern is resolved.
+    Who has one in hand may finish it, but not what was fetched ahead; labels stay. Gold of it is retired, too. Every
+    open report of it as a bad problem is resolved. Raises Answered where the concern is resolved.
     """
     _lock(concern)
     Problem.objects.filter(pk=concern.problem_id, retired_at=None).update(retired_at=timezone.now())
+    of_it = Q(solution__problem=concern.problem_id) | Q(problem=concern.problem_id)
+    QueueItem.objects.filter(pk__in=QueueItem.objects.fetched_ahead().filter(of_it)).update(**NOBODY)
     _retire_gold(concern.problem_id)
     _resolve(concern, Concern.Action.PROBLEM_RETIRED, by, reply)
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
+from annotate.loop.draft import NOBODY
 from annotate.loop.overlap import spread
 from annotate.models import Problem, Queue, QueueItem, Way
 
@@ -101,9 +102,11 @@ def put_problems(*, queue: Queue, problems: int) -> int:
     return len(taken)
 
 
+@transaction.atomic
 def pause_queue(*, queue: Queue) -> None:
-    """Hand out nothing new; what is in people's hands can be finished."""
+    """Hand out nothing new, not what was fetched ahead either; what is in people's hands can be finished."""
     Queue.objects.filter(pk=queue.pk, paused_at__isnull=True).update(paused_at=timezone.now())
+    QueueItem.objects.fetched_ahead().filter(queue=queue).update(**NOBODY)
 
 
 def resume_queue(*, queue: Queue) -> None:

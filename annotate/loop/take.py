@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -29,6 +29,7 @@ from annotate.models import (
     Queue,
     QueueItem,
     Statement,
+    StepRating,
     Way,
     write,
 )
@@ -49,10 +50,16 @@ def _held_by() -> QuerySet[QueueItem]:
 
 
 def _begun_by() -> QuerySet[QueueItem]:
-    """In the order they were begun: where both were given back, what was rated comes before what was fetched ahead."""
+    """In the order they were begun: where both were given back, what was rated comes before what was fetched ahead.
+
+    What was seen at the most is not gone on with where nothing new is handed out.
+    """
     drafts = Label.objects.at_hand().filter(annotator=Given("person"), queue_item=OuterRef("pk")).order_by()
     begun = Label.objects.at_hand().filter(annotator=Given("person"))
     free = QueueItem.objects.open().filter(leased_by=None, pk__in=begun.values("queue_item"))
+    rated = StepRating.objects.filter(label__annotator=Given("person"), label__queue_item=OuterRef("pk"))
+    handed_out = QueueItem.objects.handed_out().filter(pk=OuterRef("pk"))
+    free = free.filter(Exists(rated) | Exists(handed_out))
     return free.order_by(Subquery(drafts.values("pk")[:1]))
 
 

@@ -149,10 +149,18 @@ class QueueItemQuerySet(models.QuerySet["QueueItem"]):
 
         `kinds` are what the items hold, "solution" or "problem", where that is known: no more is asked then.
         """
+        free = self.open().chosen().handed_out(*kinds).filter(leased_by__isnull=True)
+        return free.order_by("-priority", "id")
+
+    def handed_out(self, *kinds: str) -> QueueItemQuerySet:
+        """Leave out what nobody new is given: a paused queue's, a retired problem's. `kinds` as in `free`."""
         # A subquery, not a join: a claim locks its item, and must not lock the queue with it.
         running = Queue.objects.filter(paused_at__isnull=True)
-        free = self.open().chosen().of_live_problems(*kinds).filter(leased_by__isnull=True, queue__in=running)
-        return free.order_by("-priority", "id")
+        return self.of_live_problems(*kinds).filter(queue__in=running)
+
+    def fetched_ahead(self) -> QueueItemQuerySet:
+        """What its person has not in hand yet; it was leased to come next."""
+        return self.open().filter(leased_by__isnull=False, ahead=True)
 
     def next_for(self, person: Person | Given, queue: Queue | Given, kind: str) -> QueueItemQuerySet:
         """What the person may be given of a queue, which holds one kind of items, as in `free`."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from annotate.loop.label import claim, rate, submit
+from annotate.loop.label import claim, fetch_ahead, rate, submit, submit_and_claim
 from annotate.loop.work import Work
 from annotate.models import Label, Person, QualityPolicy, QueueItem
 from tests.factories import QueueItemFactory
@@ -51,3 +51,21 @@ def ask(gold_every: int = 1, **more: Any) -> QualityPolicy:
 def labelled(person: Person, *ratings: int) -> Label:
     work = rate_all(person, claim(person=person), *ratings)
     return submit(person=person, item=work.item)
+
+
+def begin_two(person: Person) -> tuple[Work, Work]:
+    """What the person rates, and what was fetched ahead of it; a third item waits."""
+    for _ in range(3):
+        make_item()
+    work = claim(person=person)
+    following = fetch_ahead(person=person, item=work.item)
+    assert following is not None
+    return work, following
+
+
+def in_hand(person: Person) -> dict[bool, int]:
+    return dict(QueueItem.objects.leased().filter(leased_by=person).values_list("ahead", "pk"))
+
+
+def give_up(person: Person, item: int) -> tuple[Label, Work | None]:
+    return submit_and_claim(person=person, item=item, finish_reason="give_up", comment="no idea")

@@ -9,43 +9,21 @@ import pytest
 from django.utils import timezone
 
 from annotate.errors import LeaseLost
-from annotate.loop.label import claim, fetch_ahead, heartbeat, rate, release, submit, submit_and_claim
+from annotate.loop.label import claim, fetch_ahead, heartbeat, rate, release, submit_and_claim
 from annotate.loop.overlap import spread
-from annotate.loop.people import deactivate
-from annotate.loop.reassign import NotReassigned, reassign
 from annotate.loop.second_thoughts import skip, take_back
 from annotate.loop.take import free_expired
-from annotate.loop.work import Work
 from annotate.models import Label, Person, QualityPolicy, Queue, QueueItem, Way
 from tests.factories import (
     AnnotatorFactory,
     GoldFactory,
-    ManagerFactory,
     ProblemFactory,
     QueueFactory,
     QueueItemFactory,
 )
-from tests.loop.labelling import expire, make_item, rate_all, ratings_of
+from tests.loop.labelling import begin_two, expire, give_up, in_hand, make_item, ratings_of
 
 pytestmark = pytest.mark.django_db
-
-
-def begin_two(person: Person) -> tuple[Work, Work]:
-    """What the person rates, and what was fetched ahead of it; a third item waits."""
-    for _ in range(3):
-        make_item()
-    work = claim(person=person)
-    following = fetch_ahead(person=person, item=work.item)
-    assert following is not None
-    return work, following
-
-
-def in_hand(person: Person) -> dict[bool, int]:
-    return dict(QueueItem.objects.leased().filter(leased_by=person).values_list("ahead", "pk"))
-
-
-def give_up(person: Person, item: int) -> tuple[Label, Work | None]:
-    return submit_and_claim(person=person, item=item, finish_reason="give_up", comment="no idea")
 
 
 # What is fetched
@@ -287,60 +265,6 @@ def test_a_refused_submit_leaves_both_and_what_was_rated_of_either(ada: Person) 
     label, after = submit_and_claim(person=ada, item=following.item)  # pressed before the refusal was read
     assert label.finish_reason == "found_error"
     assert after.item == work.item
-
-
-# Managers
-
-
-def test_what_was_fetched_can_be_given_to_another(ada: Person, ben: Person) -> None:
-    work, following = begin_two(ada)
-    reassign(item=following.item, to=ben)
-    assert in_hand(ben) == {False: following.item}
-    _label, after = give_up(ada, work.item)
-    assert after.item not in (work.item, following.item)
-
-
-def test_who_only_has_one_fetched_is_given_another_before_it(ada: Person, ben: Person) -> None:
-    work, following = begin_two(ada)
-    submit(person=ada, item=work.item, finish_reason="give_up", comment="no idea")
-    given = claim(person=ben)
-    reassign(item=given.item, to=ada)
-    assert in_hand(ada) == {False: given.item, True: following.item}
-    with pytest.raises(NotReassigned):
-        reassign(item=following.item, to=ada)
-
-
-def test_nobody_is_given_a_copy_of_what_they_have_in_hand(ada: Person, ben: Person) -> None:
-    queue = QueueFactory.create(overlap=2)
-    QueueItemFactory.create_batch(2, queue=queue)
-    spread(queue=queue)
-    work = claim(person=ada)
-    following = fetch_ahead(person=ada, item=work.item)
-    submit(person=ada, item=work.item, finish_reason="give_up", comment="no idea")
-    ahead = QueueItem.objects.get(pk=following.item)
-    copy = QueueItem.objects.get(solution=ahead.solution, leased_by=None)
-    with pytest.raises(NotReassigned, match="in hand"):
-        reassign(item=copy.pk, to=ada)
-
-
-def test_who_stops_labelling_holds_nothing(ada: Person) -> None:
-    begin_two(ada)
-    deactivate(person=ada, by=ManagerFactory.create())
-    assert in_hand(ada) == {}
-
-
-def test_who_is_paused_by_gold_holds_nothing_that_was_fetched(ada: Person, ben: Person) -> None:
-    QualityPolicy(gold_every=1, agreement_bar=0.6).save()
-    GoldFactory.create_batch(4, accepted=[-1])
-    make_item()
-    after: Work | None = claim(person=ada)
-    for _ in range(3):
-        assert after is not None
-        fetch_ahead(person=ada, item=after.item)
-        rate_all(ada, after, -1)
-        _label, after = submit_and_claim(person=ada, item=after.item)
-    assert after is None
-    assert in_hand(ada) == {}
 
 
 # Gold
