@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from annotate.errors import PlumblineError
 from annotate.loop.label import claim, fetch_ahead, heartbeat, rate, release, submit, submit_and_claim, undo
 from annotate.loop.overlap import spread
+from annotate.loop.queues import pause_queue, resume_queue
 from annotate.loop.reassign import reassign
 from annotate.loop.second_thoughts import can_take_back, skip, take_back, unskip
 from annotate.loop.work import Work
@@ -188,7 +189,7 @@ class LabelStage(RuleBasedStateMachine):
 
     @rule(paused=st.booleans())
     def a_manager_pauses(self, paused: bool) -> None:
-        Queue.objects.update(paused_at=timezone.now() if paused else None)
+        (pause_queue if paused else resume_queue)(queue=self.queue)
 
     @invariant()
     def nobody_has_two_nor_two_ahead_and_no_solution_is_in_too_many_hands(self) -> None:
