@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 from django.conf import settings
@@ -25,8 +26,16 @@ class JobQuerySet(models.QuerySet["Job"]):
 
     def failures(self) -> JobQuerySet:
         """Failed, and nobody has asked for the same again since: what a person should look at."""
+        return self._not_asked_again().filter(status=JobStatus.FAILED)
+
+    def ended_early(self, stages: Iterable[str]) -> JobQuerySet:
+        """`failures`, and of these stages what was cancelled: the loop stands there until somebody asks again."""
+        cancelled = Q(status=JobStatus.CANCELLED, kind__in=stages)
+        return self._not_asked_again().filter(Q(status=JobStatus.FAILED) | cancelled)
+
+    def _not_asked_again(self) -> JobQuerySet:
         later = Job.objects.filter(kind=OuterRef("kind"), key=OuterRef("key"), pk__gt=OuterRef("pk"))
-        return self.filter(~Exists(later), status=JobStatus.FAILED)
+        return self.filter(~Exists(later))
 
     def stale(self) -> JobQuerySet:
         """Running, but silent for longer than a living worker would be."""

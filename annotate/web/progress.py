@@ -18,6 +18,7 @@ from annotate.loop import jobs, rounds
 from annotate.loop.bootstrap import bootstrap_state
 from annotate.loop.progress import loop_counts, round_standings, workers_state
 from annotate.loop.retrain import request_retrain
+from annotate.loop.waiting import WAITING
 from annotate.models import Job, JobStatus, Label, Person, PRMVersion, Problem, Queue
 from prm_backend.config import SelectionConfig
 
@@ -121,7 +122,7 @@ def _figures() -> dict[str, Any]:
         "rounds": round_standings(latest=ROUNDS),
         "jobs": active,
         "training": next((job for job in active if job.kind in ("retrain", "snapshot", "bootstrap")), None),
-        "failures": list(Job.objects.failures().select_related("requested_by")[:JOBS]),
+        "ended": list(Job.objects.ended_early(WAITING).select_related("requested_by")[:JOBS]),
         "versions": list(PRMVersion.objects.all()[:VERSIONS]),
         "previous": PRMVersion.objects.previous(),
         "suspended": list(Person.objects.filter(suspended_at__isnull=False, is_active=True)[:JOBS]),

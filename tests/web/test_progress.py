@@ -161,6 +161,17 @@ def test_a_running_job_is_asked_to_stop(as_manager: Client) -> None:
     assert "stopping" in _html(as_manager)
 
 
+def test_a_stage_that_was_stopped_says_so_until_somebody_lets_it_go_on(as_manager: Client) -> None:
+    job = Job.objects.create(kind="score", status=JobStatus.CANCELLED, message="cancelled by mara")
+    Job.objects.create(kind="import_problems", status=JobStatus.CANCELLED)  # wanted once, and wanted no more
+    html = _html(as_manager)
+    assert "cancelled by mara; nothing of this kind runs until somebody lets it go on." in html
+    assert html.count("stopped</span>") == 1
+    as_manager.post(f"/jobs/{job.pk}/retry/")
+    assert Job.objects.active().get().kind == "score"
+    assert "stopped</span>" not in _html(as_manager)
+
+
 def test_a_round_starts_with_the_numbers_of_the_form(as_manager: Client, manager: Person) -> None:
     ProblemFactory.create_batch(3)
     as_manager.post("/progress/round/", {"problems": 2, "samples_per_problem": 5, "quota": 4})
