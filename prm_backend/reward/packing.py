@@ -8,12 +8,13 @@ the linear layers see each token once.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
 import torch
+from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AttentionInterface
@@ -102,6 +103,52 @@ def packs(rows: Sequence[Sequence[int]], budget: int) -> Iterator[list[int]]:
         tokens += new
     if batch:
         yield batch
+
+
+def batches_by_length(rows: Sequence[Sequence[int]], budget: int) -> Iterator[list[int]]:
+    """Indices of rows to be padded together: similar lengths, longest first, so that rows × longest is within `budget`.
+
+    A row longer than that makes a batch of its own.
+    """
+    batch: list[int] = []
+    for i in sorted(range(len(rows)), key=lambda i: -len(rows[i])):
+        if batch and (len(batch) + 1) * len(rows[batch[0]]) > budget:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
+
+
+def each_pack(
+    rows: Sequence[Sequence[int]],
+    budget: int,
+    run: Callable[[list[int]], None],
+    cut: Callable[[Sequence[Sequence[int]], int], Iterator[list[int]]] = packs,
+) -> int:
+    """Call `run` with the indices of each pack of token rows; where memory runs out, halve the budget and go on.
+
+    Returns the budget that was kept to. What a single row runs into is raised.
+    """
+    waiting = list(range(len(rows)))
+    while waiting:
+        batch: list[int] = []
+        done: set[int] = set()
+        try:
+            for picked in cut([rows[i] for i in waiting], budget):
+                batch = [waiting[k] for k in picked]
+                run(batch)
+                done.update(batch)
+        except Exception as error:
+            if len(batch) == 1 or not should_reduce_batch_size(error):
+                raise
+            budget //= 2
+        waiting = [i for i in waiting if i not in done]
+        if waiting:
+            clear_device_cache(
+                garbage_collection=True
+            )  # not while the error holds the frames that hold the memory
+    return budget
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:

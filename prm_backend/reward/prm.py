@@ -6,12 +6,11 @@ nor losses; `training` fits what is here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -20,7 +19,7 @@ from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import CheckpointRefused, Meta, read_meta, read_tensors
 from prm_backend.reward.head import StepHead, pool, probabilities, spread
 from prm_backend.reward.likelihood import step_likelihoods
-from prm_backend.reward.packing import Pack, pack, packs
+from prm_backend.reward.packing import Pack, each_pack, pack
 from prm_backend.reward.split import Split
 from prm_backend.text.encoding import Encoded, encode
 from prm_backend.text.segmentation import require_same
@@ -181,32 +180,6 @@ class PRM:
     def logits(self, rows: Sequence[Encoded], reading: Reading) -> Tensor:
         """[steps of all rows, members, 3] logits over `CLASSES`."""
         return self.head(self.states(rows, reading), reading.figures)
-
-
-def each_pack(rows: Sequence[Sequence[int]], budget: int, run: Callable[[list[int]], None]) -> int:
-    """Call `run` with the indices of each pack of token rows; where memory runs out, halve the budget and go on.
-
-    Returns the budget that was kept to. What a single row runs into is raised.
-    """
-    waiting = list(range(len(rows)))
-    while waiting:
-        batch: list[int] = []
-        done: set[int] = set()
-        try:
-            for picked in packs([rows[i] for i in waiting], budget):
-                batch = [waiting[k] for k in picked]
-                run(batch)
-                done.update(batch)
-        except Exception as error:
-            if len(batch) == 1 or not should_reduce_batch_size(error):
-                raise
-            budget //= 2
-        waiting = [i for i in waiting if i not in done]
-        if waiting:
-            clear_device_cache(
-                garbage_collection=True
-            )  # not while the error holds the frames that hold the memory
-    return budget
 
 
 def step_probs(logits: Tensor) -> list[StepProbs]:

@@ -7,7 +7,7 @@ safetensors and put on the plain transformers backbone: nobody's code is run, an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,43 +24,43 @@ from transformers import (
     PreTrainedModel,
 )
 
+from prm_backend.reward.packing import each_pack
+from prm_backend.reward.reader import StepReader
 from prm_backend.text import layouts
 from prm_backend.text.encoding import Encoded, encode
 from prm_backend.text.layouts import BAD_TOKEN, GOOD_TOKEN, lay_out, one_token
 from prm_backend.text.segmentation import require_same
 from prm_backend.types import NEWLINE, StepProbs, Unscorable
 
-# [rows, tokens] ids and mask, and (rows, positions) → logits over (bad, good) or (bad, okay, great).
-Read = Callable[[Tensor, Tensor, tuple[Tensor, Tensor]], Tensor]
+Head = Callable[[Tensor], Tensor]  # [steps, width] → logits over (bad, good) or (bad, okay, great)
 
 
-def read_labels(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Read]:
+def read_labels(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Head]:
     """A token classifier with two (bad, good) or three (bad, okay, great) labels."""
     model = _whole(AutoModelForTokenClassification, path, options)
     if model.config.num_labels not in (2, 3):
         raise ValueError(f"{path} has {model.config.num_labels} labels; a PRM of this kind has two or three")
+    for name in ("score", "classifier"):
+        if hasattr(model, name):
+            return model, getattr(model, name)
+    raise ValueError(f"{type(model).__name__} has its labels in no layer that is known here")
 
-    def read(ids: Tensor, mask: Tensor, where: tuple[Tensor, Tensor]) -> Tensor:
-        return model(input_ids=ids, attention_mask=mask, use_cache=False).logits[where]
 
-    return model, read
-
-
-def read_answers(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Read]:
+def read_answers(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Head]:
     """A language model asked for `+` or `-`: the two rows of its output layer are the head."""
     model = _whole(AutoModelForCausalLM, path, options)
     rows = [one_token(tokenizer, BAD_TOKEN), one_token(tokenizer, GOOD_TOKEN)]
-    return model, _on_hidden(model, lambda hidden: model.get_output_embeddings()(hidden)[:, rows])
+    return model, lambda hidden: model.get_output_embeddings()(hidden)[:, rows]
 
 
-def read_two_layers(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Read]:
+def read_two_layers(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Head]:
     """Qwen2.5-Math-PRM: linear, ReLU, linear to (bad, good)."""
     model = _whole(AutoModel, path, options)
     first, last = _linear(path, "score.0", model), _linear(path, "score.2", model)
-    return model, _on_hidden(model, lambda hidden: last(torch.relu(first(hidden))))
+    return model, lambda hidden: last(torch.relu(first(hidden)))
 
 
-def read_value(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Read]:
+def read_value(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Head]:
     """Skywork: one value v, whose sigmoid is p(good); that is the softmax over (0, v)."""
     model = _whole(AutoModel, path, options)
     summary = _linear(path, VALUE_HEAD, model)
@@ -69,7 +69,7 @@ def read_value(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[Pre
         found = summary(hidden)
         return torch.cat([torch.zeros_like(found), found], dim=-1)
 
-    return model, _on_hidden(model, value)
+    return model, value
 
 
 VALUE_HEAD = "v_head.summary"
@@ -84,7 +84,7 @@ class Convention:
 
     name: str
     encode: Callable[[Any, str, Sequence[str], int], Encoded | Unscorable]
-    open: Callable[[Path, Any, dict[str, Any]], tuple[PreTrainedModel, Read]]
+    open: Callable[[Path, Any, dict[str, Any]], tuple[PreTrainedModel, Head]]
     names: tuple[str, ...] = ()
     good_first: bool = False
 
@@ -160,7 +160,7 @@ class PublishedPRM:
         self,
         convention: Convention,
         model: PreTrainedModel,
-        read: Read,
+        head: Head,
         tokenizer: Any,
         *,
         name: str,
@@ -170,7 +170,8 @@ class PublishedPRM:
         self.tokenizer = tokenizer
         self.max_length = int(getattr(model.config, "max_position_embeddings", 0) or 4096)
         self.batch_tokens = batch_tokens
-        self._encode, self._model, self._read = convention.encode, model, read
+        self._encode, self._model, self._head = convention.encode, model, head
+        self._states = StepReader(model)
 
     @classmethod
     def load(
@@ -184,8 +185,8 @@ class PublishedPRM:
     ) -> PublishedPRM:
         """Load a model directory. ValueError where weights are missing, so no head is ever made up."""
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-        model, read = convention.open(path, tokenizer, {"dtype": dtype, "device": device})
-        return cls(convention, model, read, tokenizer, name=name or path.name)
+        model, head = convention.open(path, tokenizer, {"dtype": dtype, "device": device})
+        return cls(convention, model, head, tokenizer, name=name or path.name)
 
     def score(
         self,
@@ -204,44 +205,19 @@ class PublishedPRM:
             for problem, steps in zip(problems, solutions, strict=True)
         ]
         found: list[list[StepProbs] | Unscorable] = [e if isinstance(e, Unscorable) else [] for e in laid]
-        lengths = {i: len(e) for i, e in enumerate(laid) if isinstance(e, Encoded)}
-        for batch in batches_by_length(lengths, self.batch_tokens):
-            rows = [e for i in batch if isinstance(e := laid[i], Encoded)]
-            probs = iter(self._probs(rows))
-            for i, row in zip(batch, rows, strict=True):
-                found[i] = [next(probs) for _ in row.label_positions]
+        scorable = [(i, e) for i, e in enumerate(laid) if isinstance(e, Encoded)]
+
+        @torch.inference_mode()
+        def run(batch: list[int]) -> None:
+            rows = [scorable[k] for k in batch]
+            logits = self._head(self._states([row for _, row in rows]))
+            each = iter(torch.softmax(logits.double(), dim=-1).tolist())
+            for i, row in rows:
+                found[i] = [as_step_probs(next(each)) for _ in row.label_positions]
+
+        ids = [row.input_ids for _, row in scorable]
+        self.batch_tokens = each_pack(ids, self.batch_tokens, run, self._states.batches)
         return found
-
-    @torch.inference_mode()
-    def _probs(self, rows: Sequence[Encoded]) -> list[StepProbs]:
-        device = self._model.device
-        ids = nn.utils.rnn.pad_sequence([torch.tensor(row.input_ids) for row in rows], batch_first=True)
-        mask = nn.utils.rnn.pad_sequence(
-            [torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True
-        )
-        where = torch.tensor(
-            [(i, position) for i, row in enumerate(rows) for position in row.label_positions]
-        )
-        row_index, token_index = where.to(device).T
-        logits = self._read(ids.to(device), mask.to(device), (row_index, token_index))
-        return [as_step_probs(row) for row in torch.softmax(logits.double(), dim=-1).tolist()]
-
-
-def batches_by_length(lengths: dict[int, int], batch_tokens: int) -> Iterator[list[int]]:
-    """Keys with similar lengths together, longest first, so that rows × longest stays within `batch_tokens`.
-
-    A row longer than that makes a batch of its own.
-    """
-    batch: list[int] = []
-    longest = 0
-    for key in sorted(lengths, key=lambda k: (-lengths[k], k)):
-        if batch and (len(batch) + 1) * longest > batch_tokens:
-            yield batch
-            batch = []
-        longest = longest if batch else lengths[key]
-        batch.append(key)
-    if batch:
-        yield batch
 
 
 def as_step_probs(probs: Sequence[float]) -> StepProbs:
@@ -264,17 +240,6 @@ def _whole(kind: Any, path: Path, options: dict[str, Any]) -> PreTrainedModel:
             f"{' …' if len(missing) > 3 else ''}"
         )
     return model.to(options["device"]).requires_grad_(False).eval()
-
-
-def _on_hidden(model: PreTrainedModel, head: Callable[[Tensor], Tensor]) -> Read:
-    """The head on the backbone's last hidden states, at the steps only: a vocabulary is wide."""
-
-    def read(ids: Tensor, mask: Tensor, where: tuple[Tensor, Tensor]) -> Tensor:
-        backbone: Any = model.base_model
-        hidden = backbone(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
-        return head(hidden[where])
-
-    return read
 
 
 def _linear(path: Path, name: str, model: PreTrainedModel) -> nn.Linear:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from prm_backend.reward.lean import lean
+from prm_backend.reward.lean import lean as lean_layer
 from prm_backend.reward.packing import Pack, pack, use_packing
 
 _PROBE_TOKENS = 12
@@ -36,10 +36,13 @@ class Split:
     `rest` runs the untouched model from layer `first` to its end, for what it predicts.
     """
 
-    def __init__(self, model: PreTrainedModel, trained_layers: int, depth: float = 1.0) -> None:
+    def __init__(
+        self, model: PreTrainedModel, trained_layers: int, depth: float = 1.0, *, lean: bool = True
+    ) -> None:
         """Use the lowest `depth` (a share) of the layers, at least as many as are trained.
 
-        The model's weights stay as they are; its attention is made to understand packs.
+        The model's weights stay as they are; its attention is made to understand packs. `lean` layers are faster and
+        hold a packed copy of their weights.
         """
         backbone = cast(PreTrainedModel, model.base_model)
         name, layers = _layers(backbone)
@@ -62,12 +65,13 @@ class Split:
         self._rest = _upper_part(backbone, name, self.first, len(layers))
         probe = partial(self._probe, model.config.model_type, pack(rows, model.device), expected)
         plain = self._below, self._rest
-        self._below, self._rest = (_leaned(part, name) for part in plain)
-        try:
-            probe(_LEAN_TOLERANCE)
-        except UnsupportedBackbone:
-            self._below, self._rest = plain
-            probe(_PROBE_TOLERANCE.get(model.dtype, _COARSE_TOLERANCE))
+        if lean:
+            self._below, self._rest = (_leaned(part, name) for part in plain)
+            try:
+                return probe(_LEAN_TOLERANCE)
+            except UnsupportedBackbone:
+                self._below, self._rest = plain
+        probe(_PROBE_TOLERANCE.get(model.dtype, _COARSE_TOLERANCE))
 
     @torch.inference_mode()
     def below(self, packed: Pack) -> Tensor:
@@ -178,7 +182,7 @@ def _upper_part(backbone: PreTrainedModel, layers: str, start: int, stop: int) -
 def _leaned(part: PreTrainedModel, layers: str) -> PreTrainedModel:
     """A shallow copy of a part whose layers run leanly where they can."""
     made = copy.copy(part)
-    made._modules = dict(part._modules) | {layers: nn.ModuleList(map(lean, getattr(part, layers)))}
+    made._modules = dict(part._modules) | {layers: nn.ModuleList(map(lean_layer, getattr(part, layers)))}
     return made
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from prm_backend.reward.likelihood import FIGURES
-from prm_backend.reward.packing import pack
-from prm_backend.reward.prm import PRM, Reading, each_pack
+from prm_backend.reward.packing import each_pack, pack
+from prm_backend.reward.prm import PRM, Reading
 from prm_backend.training.cache import RowCache
 from prm_backend.training.dataset import Example
 from prm_backend.training.kept import KeptStates

@@ -24,7 +24,8 @@ from prm_backend import runtime
 from prm_backend.config import PRMConfig
 from prm_backend.evaluation.processbench import compared, processbench
 from prm_backend.generators.smollm2 import ensure_default_model
-from prm_backend.reward.prm import PRM, each_pack, step_probs
+from prm_backend.reward.packing import each_pack
+from prm_backend.reward.prm import PRM, step_probs
 from prm_backend.text.encoding import Encoded
 from prm_backend.training.trainer import train_prm
 from prm_backend.types import LabelledSolution, StepProbs, Unscorable

@@ -10,8 +10,8 @@ from transformers import LlamaConfig, LlamaModel
 
 from prm_backend.config import PRMConfig
 from prm_backend.reward.likelihood import token_log_probs
-from prm_backend.reward.packing import common_prefix, pack, packs, use_packing
-from prm_backend.reward.prm import PRM, each_pack
+from prm_backend.reward.packing import common_prefix, each_pack, pack, packs, use_packing
+from prm_backend.reward.prm import PRM
 from tests.tiny import tiny_model, tiny_tokenizer
 
 # Few letters, so that rows begin alike by chance.

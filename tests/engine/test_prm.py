@@ -13,9 +13,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel, Qwen2Conf
 
 from prm_backend.config import PRMConfig
 from prm_backend.reward.base import fingerprint, load_base, locate
-from prm_backend.reward.packing import pack
+from prm_backend.reward.packing import batches_by_length, pack
 from prm_backend.reward.prm import PRM
-from prm_backend.reward.published import batches_by_length
 from prm_backend.reward.split import Split, UnsupportedBackbone
 from prm_backend.text.segmentation import OtherSegmentation
 from prm_backend.types import StepProbs, Unscorable
@@ -117,13 +116,13 @@ def test_problems_and_solutions_of_different_number_are_refused() -> None:
         random_prm().score(PROBLEMS, SOLUTIONS[:1])
 
 
-@given(st.dictionaries(st.integers(), st.integers(1, 100), max_size=30), st.integers(1, 300))
+@given(st.lists(st.integers(1, 100), max_size=30), st.integers(1, 300))
 @settings(max_examples=200)
-def test_batches_hold_every_row_once_and_keep_the_token_budget(lengths: dict[int, int], budget: int) -> None:
-    batches = list(batches_by_length(lengths, budget))
-    assert sorted(key for batch in batches for key in batch) == sorted(lengths)
+def test_batches_hold_every_row_once_and_keep_the_token_budget(lengths: list[int], budget: int) -> None:
+    batches = list(batches_by_length([[0] * length for length in lengths], budget))
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     for batch in batches:
-        assert len(batch) == 1 or len(batch) * max(lengths[key] for key in batch) <= budget
+        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= budget
 
 
 def qwen() -> PreTrainedModel:
