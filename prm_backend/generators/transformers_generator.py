@@ -1,7 +1,7 @@
 """Samples solutions from a causal language model in this process: one left-padded batch, many problems x samples.
 
-Knows no grading and no rows. Prompts run once and their cache is copied for each sample; rows that have finished
-leave the batch, so a rambling one costs only itself.
+Knows no grading and no rows. Prompts run once, and samples that read alike so far are one line of the batch, which is
+copied as they part; lines that have finished leave the batch, so a rambling one costs only itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, PreTrainedTokenizerBase
 
-from prm_backend.generators.cache import block_cache
+from prm_backend.generators.cache import append_lines, block_cache
+from prm_backend.generators.draw import draw, heated
 from prm_backend.generators.finish import distinct, is_finished, is_step_finished, make_sample, make_step
 from prm_backend.products import multiplies_bfloat16, pack_linears
 from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, silent
@@ -24,11 +25,9 @@ from prm_backend.types import Progress, ProgressCallback, Sample, Sampling, sile
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 STEP_TOKENS = 96  # a next step that is longer rambles
 # Times the sampling's temperature, from the first to the last of the next steps that are drawn at once: a small model
-# sure of itself says one thing over and over. The second draw makes up for those that read alike. Hot ones are drawn
-# from the likeliest tokens alone, so that they go another way and make sense all the same.
+# sure of itself says one thing over and over. The second draw makes up for those that read alike.
 STEP_HEATS = ((1.0, 1.6), (2.0, 3.0))
-HOT_TOKENS = 8
-KEEP_DONE = 0.9  # taking rows out copies the cache, so it waits until a tenth of them are done
+KEEP_DONE = 0.9  # taking lines out copies the cache, so it waits until a tenth of them are done
 
 
 @dataclass
@@ -188,49 +187,55 @@ class TransformersGenerator:
     @torch.inference_mode()
     def _run(self, rows: Sequence[_Row], sampling: Sampling, random: torch.Generator) -> Iterator[None]:
         """Sample every row of one batch to its end; yields after each token."""
-        cache, mask, logits = self._prefill(rows)
-        batch = list(rows)
+        lines, cache, mask, logits = self._prefill(rows)
         while True:
-            tokens = draw(_heated(logits, [row.heat for row in batch]), sampling, random)
-            for row, token in zip(batch, tokens.tolist(), strict=True):
-                if not row.done:
-                    self._append(row, token)
+            growing = [row for line in lines for row in line]
+            of = torch.tensor([number for number, line in enumerate(lines) for _ in line], device=mask.device)
+            drawn = draw(heated(logits[of], [row.heat for row in growing]), sampling, random).tolist()
+            for row, token in zip(growing, drawn, strict=True):
+                self._append(row, token)
             yield
-            alive = [index for index, row in enumerate(batch) if not row.done]
+            lines, copied = _parted(lines)
+            if copied:
+                parted = torch.tensor(copied, device=mask.device)
+                append_lines(cache, parted)
+                mask = torch.cat([mask, mask[parted]])
+            alive = [number for number, line in enumerate(lines) if line]
             if not alive:
                 return
-            if len(alive) <= KEEP_DONE * len(batch):
+            if len(alive) <= KEEP_DONE * len(lines):
                 keep = torch.tensor(alive, device=mask.device)
-                batch = [batch[index] for index in alive]
+                lines = [lines[number] for number in alive]
                 cache.batch_select_indices(keep)
-                tokens, mask = tokens[keep], mask[keep]
-            mask = torch.cat([mask, mask.new_ones(len(batch), 1)], dim=1)
-            logits = self._forward(tokens[:, None], mask, cache)
+                mask = mask[keep]
+            mask = torch.cat([mask, mask.new_ones(len(lines), 1)], dim=1)
+            tokens = torch.tensor([[line[0].ids[-1] if line else 0] for line in lines], device=mask.device)
+            logits = self._forward(tokens, mask, cache)
 
     def _append(self, row: _Row, token: int) -> None:
         row.ids.append(token)
         row.stopped = token in self._ends or self._is_finished(row)
         row.done = row.stopped or len(row.ids) == row.limit
 
-    def _prefill(self, rows: Sequence[_Row]) -> tuple[DynamicCache, torch.Tensor, torch.Tensor]:
-        """Run each distinct prompt once; cache, attention mask and next-token logits, one line a row."""
-        prompts = list(dict.fromkeys(row.prompt for row in rows))
-        longest = max(map(len, prompts))
+    def _prefill(
+        self, rows: Sequence[_Row]
+    ) -> tuple[list[list[_Row]], DynamicCache, torch.Tensor, torch.Tensor]:
+        """Run each distinct prompt once: its rows, a line; cache, attention mask and next-token logits of the lines."""
+        lines: dict[tuple[int, ...], list[_Row]] = {}
+        for row in rows:
+            lines.setdefault(row.prompt, []).append(row)
+        longest = max(map(len, lines))
         device = self._model.device
-        ids = torch.zeros(len(prompts), longest, dtype=torch.long, device=device)
+        ids = torch.zeros(len(lines), longest, dtype=torch.long, device=device)
         mask = torch.zeros_like(ids)
-        for line, prompt in enumerate(prompts):
-            ids[line, longest - len(prompt) :] = torch.tensor(prompt, device=device)
-            mask[line, longest - len(prompt) :] = 1
-        cache = block_cache(self._model.config)
-        logits = self._forward(ids, mask, cache)
-        where = {prompt: line for line, prompt in enumerate(prompts)}
-        lines = torch.tensor([where[row.prompt] for row in rows], device=device)
-        cache.batch_select_indices(lines)
-        return cache, mask[lines], logits[lines]
+        for number, prompt in enumerate(lines):
+            ids[number, longest - len(prompt) :] = torch.tensor(prompt, device=device)
+            mask[number, longest - len(prompt) :] = 1
+        cache = block_cache(self._model.config, len(rows))
+        return list(lines.values()), cache, mask, self._forward(ids, mask, cache)
 
     def _forward(self, ids: torch.Tensor, mask: torch.Tensor, cache: DynamicCache) -> torch.Tensor:
-        """Logits (rows, vocabulary) after the last of `ids`; positions count real tokens, not padding."""
+        """Logits (lines, vocabulary) after the last of `ids`; positions count real tokens, not padding."""
         positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -ids.shape[1] :]
         output = self._model(
             input_ids=ids,
@@ -254,33 +259,20 @@ class TransformersGenerator:
         return str(self._tokenizer.decode(row.ids, skip_special_tokens=True))
 
 
-def draw(logits: torch.Tensor, sampling: Sampling, random: torch.Generator) -> torch.Tensor:
-    """One token a row from logits (rows, vocabulary): the likeliest at temperature 0, else from the smallest set of
-    tokens that holds `top_p` of the probability."""
-    if sampling.temperature == 0:
-        return logits.argmax(dim=-1)
-    logits = logits.float() if sampling.temperature == 1 else logits.float() / sampling.temperature
-    probabilities = torch.softmax(logits, dim=-1)
-    if sampling.top_p < 1:
-        ordered, order = probabilities.sort(dim=-1, descending=True)
-        before = ordered.cumsum(dim=-1) - ordered
-        ordered[before >= sampling.top_p] = 0
-        probabilities = torch.zeros_like(probabilities).scatter(-1, order, ordered)
-    # By one uniform number a row, less than all of them; torch.multinomial draws one for every token of the vocabulary.
-    sums = probabilities.cumsum(dim=-1)
-    whole = sums[:, -1:]
-    drawn = torch.rand(whole.shape, device=whole.device, generator=random) * whole
-    drawn = drawn.minimum(whole.nextafter(torch.zeros_like(whole)))
-    return torch.searchsorted(sums, drawn, right=True).squeeze(-1)
-
-
-def _heated(logits: torch.Tensor, heats: Sequence[float]) -> torch.Tensor:
-    """Logits (rows, vocabulary) as at `heats` times the temperature; where that is above 1, only HOT_TOKENS remain."""
-    if max(heats) == 1:
-        return logits
-    heat = torch.tensor(heats, device=logits.device)[:, None]
-    least = logits.topk(min(HOT_TOKENS, logits.shape[-1]), dim=-1).values[:, -1:]
-    return (logits / heat).masked_fill((heat > 1) & (logits < least), -torch.inf)
+def _parted(lines: Sequence[Sequence[_Row]]) -> tuple[list[list[_Row]], list[int]]:
+    """The lines after another token: rows that are done leave, those that drew the same stay together, the first of
+    them where they were, the others behind all lines. And which line each of these is a copy of."""
+    kept: list[list[_Row]] = []
+    others: list[tuple[int, list[_Row]]] = []
+    for number, line in enumerate(lines):
+        alike: dict[int, list[_Row]] = {}
+        for row in line:
+            if not row.done:
+                alike.setdefault(row.ids[-1], []).append(row)
+        first, *rest = alike.values() or [[]]
+        kept.append(first)
+        others += [(number, parted) for parted in rest]
+    return kept + [line for _, line in others], [number for number, _ in others]
 
 
 def _end_tokens(model: Any, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:

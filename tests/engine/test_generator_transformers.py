@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from prm_backend.generators.transformers_generator import TransformersGenerator, draw
+from prm_backend.generators.draw import draw
+from prm_backend.generators.transformers_generator import TransformersGenerator
 from prm_backend.types import Cancelled, Progress, Sampling
 from tests.tiny import tiny_model, tiny_model_dir, tiny_tokenizer
 
@@ -93,6 +95,26 @@ def test_a_row_that_ends_early_leaves_the_others_as_they_were(parrot: Transforme
     assert not bye.truncated
     assert bye.answer is None
     assert solution.answer == "3"
+
+
+def test_samples_that_read_alike_cost_one_line_until_they_part(
+    generator: TransformersGenerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[int] = []
+    forward = generator._forward
+
+    def counted(ids: torch.Tensor, mask: torch.Tensor, cache: Any) -> torch.Tensor:
+        lines.append(len(ids))
+        return forward(ids, mask, cache)
+
+    monkeypatch.setattr(generator, "_forward", counted)
+    generator.sample(["a", "b"], n=4, sampling=Sampling(temperature=0, max_new_tokens=6), seed=1)
+    assert lines == [2] * 6
+    lines.clear()
+    generator.sample(["a", "b"], n=4, sampling=Sampling(max_new_tokens=6), seed=1)
+    assert lines[0] == 2
+    assert lines == sorted(lines)
+    assert lines[-1] == 8  # bytes of noise
 
 
 def test_a_sample_that_meets_the_limit_is_marked_truncated(parrot: TransformersGenerator) -> None:
