@@ -17,61 +17,55 @@ from tests.factories import AnnotatorFactory, ProblemFactory, QueueFactory, Queu
 from tests.fakes import ScriptedGenerator
 from tests.loop.proposing import work_off
 from tests.loop.test_further import a_model_worker
-from tests.web.test_label import STEPS, post
+from tests.web.labelling import HTMX, STEPS, post
 
 pytestmark = pytest.mark.django_db
-HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def ada() -> Person:
+def annotator(annotator: Person) -> Person:
     a_model_worker()
-    return AnnotatorFactory.create(username="ada")
+    return annotator
 
 
 @pytest.fixture
-def page(ada: Person) -> Client:
-    client = Client()
-    client.force_login(ada)
-    return client
-
-
-@pytest.fixture
-def further(ada: Person) -> int:
+def further(annotator: Person) -> int:
     return QueueItemFactory.create(
         queue=QueueFactory.create(asks_further=True, options=3), solution__steps=STEPS
     ).pk
 
 
 @pytest.fixture
-def grown(ada: Person) -> int:
+def grown(annotator: Person) -> int:
     ProblemFactory.create(text="How much is $\\frac12$ of 6?", answer="3")
     put_problems(queue=QueueFactory.create(way=Way.STEP_BY_STEP, options=3), problems=1)
     return QueueItem.objects.get().pk
 
 
-def poll(page: Client, item: int, seen: str = "") -> Any:
-    return page.get(reverse("label_proposed", args=[item]), {"seen": seen}, headers=HTMX)
+def poll(as_annotator: Client, item: int, seen: str = "") -> Any:
+    return as_annotator.get(reverse("label_proposed", args=[item]), {"seen": seen}, headers=HTMX)
 
 
-def rate_each(page: Client, item: int, *values: int, first: int = 0, htmx: bool = True) -> Any:
+def rate_each(as_annotator: Client, item: int, *values: int, first: int = 0, htmx: bool = True) -> Any:
     for index, value in enumerate(values, first):
-        response = post(page, "label_rate", item, htmx, rating=f"{index}:{value}")
+        response = post(as_annotator, "label_rate", item, htmx, rating=f"{index}:{value}")
     return response
 
 
 # Every step
 
 
-def test_every_step_can_be_rated_after_an_error_which_is_marked(page: Client, ada: Person) -> None:
+def test_every_step_can_be_rated_after_an_error_which_is_marked(
+    as_annotator: Client, annotator: Person
+) -> None:
     item = QueueItemFactory.create(queue=QueueFactory.create(way=Way.EVERY_STEP), solution__steps=STEPS).pk
-    page.get("/label/")
-    html = rate_each(page, item, 1, -1).content.decode()
+    as_annotator.get("/label/")
+    html = rate_each(as_annotator, item, 1, -1).content.decode()
     assert html.count("after the error") == 2
     assert html.count('role="radiogroup"') == 3  # the error itself and the two after it
-    assert post(page, "label_submit", item).status_code == 400
-    rate_each(page, item, 0, 1, first=2)
-    post(page, "label_submit", item)
+    assert post(as_annotator, "label_submit", item).status_code == 400
+    rate_each(as_annotator, item, 0, 1, first=2)
+    post(as_annotator, "label_submit", item)
     assert Label.objects.get().finish_reason == "found_error"
 
 
@@ -79,61 +73,61 @@ def test_every_step_can_be_rated_after_an_error_which_is_marked(page: Client, ad
 
 
 def test_at_the_error_the_page_asks_further_and_says_that_the_model_writes(
-    page: Client, further: int
+    as_annotator: Client, further: int
 ) -> None:
-    assert 'id="further"' in page.get("/label/").content.decode()
-    html = rate_each(page, further, 1, -1).content.decode()
+    assert 'id="further"' in as_annotator.get("/label/").content.decode()
+    html = rate_each(as_annotator, further, 1, -1).content.decode()
     assert "The model writes next steps" in html
     assert "How far did the solution get" in html
     assert 'hx-swap-oob="true"' in html
     assert f"/label/{further}/proposed/?seen=queued-0" in html
-    assert poll(page, further, "queued-0").status_code == 204
+    assert poll(as_annotator, further, "queued-0").status_code == 204
     work_off(ScriptedGenerator(lambda problem, i: f"x\nIt is ${i}$.<b>"))
-    html = poll(page, further, "queued-0").content.decode()
+    html = poll(as_annotator, further, "queued-0").content.decode()
     assert html.count('role="radiogroup"') == 3
     assert "<mn>2</mn>" in html
     assert "&lt;b&gt;" in html
     assert "hx-get" not in html
 
 
-def test_what_is_said_further_goes_with_the_submit(page: Client, further: int) -> None:
-    page.get("/label/")
-    rate_each(page, further, 1, -1)
+def test_what_is_said_further_goes_with_the_submit(as_annotator: Client, further: int) -> None:
+    as_annotator.get("/label/")
+    rate_each(as_annotator, further, 1, -1)
     work_off()
-    html = rate_each(page, further, 1, 0, -1, first=len(STEPS)).content.decode()
+    html = rate_each(as_annotator, further, 1, 0, -1, first=len(STEPS)).content.decode()
     assert 'id="option-3"' in html
     assert 'id="option-1"' not in html
     assert 'data-finish="found_error"' in html
-    refused = post(page, "label_submit", further, critique="Five is wrong.")
+    refused = post(as_annotator, "label_submit", further, critique="Five is wrong.")
     assert "how far the solution got" in refused.content.decode()
-    post(page, "label_submit", further, critique="Five is wrong.", progress="2")
+    post(as_annotator, "label_submit", further, critique="Five is wrong.", progress="2")
     label = Label.objects.get()
     assert (label.critique, label.progress, label.submitted_at is not None) == ("Five is wrong.", 2, True)
 
 
-def test_what_is_typed_is_saved_on_the_way(page: Client, further: int) -> None:
-    page.get("/label/")
-    rate_each(page, further, 1, -1)
-    assert post(page, "label_further", further, critique="Half a").status_code == 204
-    assert "Half a</textarea>" in page.get("/label/").content.decode()
+def test_what_is_typed_is_saved_on_the_way(as_annotator: Client, further: int) -> None:
+    as_annotator.get("/label/")
+    rate_each(as_annotator, further, 1, -1)
+    assert post(as_annotator, "label_further", further, critique="Half a").status_code == 204
+    assert "Half a</textarea>" in as_annotator.get("/label/").content.decode()
 
 
 def test_what_the_model_says_is_wrong_comes_with_the_next_steps_and_keeps_what_is_typed(
-    page: Client, further: int
+    as_annotator: Client, further: int
 ) -> None:
     Queue.objects.update(critiques=True)
-    page.get("/label/")
+    as_annotator.get("/label/")
     # Part of what is swapped, so no swap of its own.
-    assert '<div id="critic"></div>' in rate_each(page, further, 1, -1).content.decode()
+    assert '<div id="critic"></div>' in rate_each(as_annotator, further, 1, -1).content.decode()
     work_off(ScriptedGenerator(lambda problem, i: f"x\nIt is ${i}$.<b>"))
-    html = poll(page, further, "queued-0").content.decode()
+    html = poll(as_annotator, further, "queued-0").content.decode()
     assert '<div id="critic" hx-swap-oob="true">' in html
     assert "Rate what the model says" in html
     assert "<textarea" not in html
-    changed = rate_each(page, further, 0, first=len(STEPS)).content.decode()
+    changed = rate_each(as_annotator, further, 0, first=len(STEPS)).content.decode()
     assert 'id="critic-word"' in changed
     assert "<textarea" not in changed
-    html = page.get("/label/").content.decode()
+    html = as_annotator.get("/label/").content.decode()
     assert html.index('id="critic-word"') < html.index('id="option-1"') < html.index('id="option-2"')
     assert (
         'id="critique" name="critique" form="submit" rows="2" maxlength' in html
@@ -144,86 +138,88 @@ def test_what_the_model_says_is_wrong_comes_with_the_next_steps_and_keeps_what_i
 
 @pytest.mark.parametrize("since", [None, timedelta(days=2)])
 def test_no_worker_is_said_and_everything_is_kept(
-    page: Client, further: int, since: timedelta | None
+    as_annotator: Client, further: int, since: timedelta | None
 ) -> None:
     a_model_worker(seen_at=timezone.now() - (since or timedelta(hours=2)))
-    page.get("/label/")
-    html = rate_each(page, further, 1, -1).content.decode()
+    as_annotator.get("/label/")
+    html = rate_each(as_annotator, further, 1, -1).content.decode()
     assert "No model is at work" in html
     assert "None has answered since" in html
     a_model_worker()
-    assert "The model writes" in poll(page, further, "no worker-0").content.decode()
+    assert "The model writes" in poll(as_annotator, further, "no worker-0").content.decode()
 
 
 # Step by step
 
 
-def test_it_goes_from_options_to_a_solution_without_javascript(page: Client, grown: int) -> None:
-    html = page.get("/label/").content.decode()
+def test_it_goes_from_options_to_a_solution_without_javascript(as_annotator: Client, grown: int) -> None:
+    html = as_annotator.get("/label/").content.decode()
     assert "The model writes next steps" in html
     assert "<mfrac>" in html
     assert "Look again" in html
     for step in range(3):
         work_off()
-        html = page.get("/label/").content.decode()
+        html = as_annotator.get("/label/").content.decode()
         assert "The model writes" not in html
         n = html.count('id="option-')
-        rate_each(page, grown, 1, *[0] * (n - 1), htmx=False)
-        html = page.get("/label/").content.decode()
+        rate_each(as_annotator, grown, 1, *[0] * (n - 1), htmx=False)
+        html = as_annotator.get("/label/").content.decode()
         assert html.count("Go on with this") == 1
-        post(page, "label_choose", grown, htmx=False, step=step, option=0)
-    html = page.get("/label/").content.decode()
+        post(as_annotator, "label_choose", grown, htmx=False, step=step, option=0)
+    html = as_annotator.get("/label/").content.decode()
     assert "The solution has its answer" in html
-    post(page, "label_submit", grown, htmx=False)
+    post(as_annotator, "label_submit", grown, htmx=False)
     assert Label.objects.get().finish_reason == "solution"
 
 
-def test_where_none_is_great_the_page_asks_for_a_step(page: Client, grown: int) -> None:
-    page.get("/label/")
+def test_where_none_is_great_the_page_asks_for_a_step(as_annotator: Client, grown: int) -> None:
+    as_annotator.get("/label/")
     work_off()
-    html = rate_each(page, grown, 0, 0, -1).content.decode()
+    html = rate_each(as_annotator, grown, 0, 0, -1).content.decode()
     assert 'data-onward="write"' in html
     assert f'action="/label/{grown}/write/"' in html
-    html = post(page, "label_write", grown, step=0, text="<i>I count.").content.decode()
+    html = post(as_annotator, "label_write", grown, step=0, text="<i>I count.").content.decode()
     assert "written by you" in html
     assert "&lt;i&gt;I count." in html
     assert "The model writes next steps" in html
 
 
-def test_going_back_shows_the_whole_page_again(page: Client, grown: int) -> None:
-    page.get("/label/")
+def test_going_back_shows_the_whole_page_again(as_annotator: Client, grown: int) -> None:
+    as_annotator.get("/label/")
     work_off()
-    rate_each(page, grown, 1, 0, -1)
-    post(page, "label_choose", grown, step=0, option=0)
-    response = post(page, "label_undo", grown)
+    rate_each(as_annotator, grown, 1, 0, -1)
+    post(as_annotator, "label_choose", grown, step=0, option=0)
+    response = post(as_annotator, "label_undo", grown)
     assert response["HX-Reswap"] == "outerHTML"
     assert 'data-onward="choose"' in response.content.decode()
 
 
-def test_a_refused_step_is_said_with_the_reason(page: Client, grown: int) -> None:
-    page.get("/label/")
+def test_a_refused_step_is_said_with_the_reason(as_annotator: Client, grown: int) -> None:
+    as_annotator.get("/label/")
     work_off()
-    response = post(page, "label_choose", grown, step=0, option=0)
+    response = post(as_annotator, "label_choose", grown, step=0, option=0)
     assert response.status_code == 400
     assert "Option A is not rated yet" in response.content.decode()
-    assert "Say which option" in post(page, "label_choose", grown, step=0).content.decode()
+    assert "Say which option" in post(as_annotator, "label_choose", grown, step=0).content.decode()
 
 
-def test_a_failed_proposal_can_be_asked_for_again_and_does_not_tell_why(page: Client, grown: int) -> None:
+def test_a_failed_proposal_can_be_asked_for_again_and_does_not_tell_why(
+    as_annotator: Client, grown: int
+) -> None:
     from annotate.models import Job
 
-    page.get("/label/")
+    as_annotator.get("/label/")
     Job.objects.update(status="failed", message="the server at http://10.0.0.7 failed")
-    html = page.get("/label/").content.decode()
+    html = as_annotator.get("/label/").content.decode()
     assert "10.0.0.7" not in html
     assert "Ask it again" in html
-    post(page, "label_again", grown)
+    post(as_annotator, "label_again", grown)
     assert Job.objects.filter(status="queued").count() == 1
 
 
 @pytest.mark.parametrize("name", ["label_choose", "label_write", "label_again", "label_further"])
-def test_somebody_elses_item_looks_like_none(page: Client, grown: int, name: str) -> None:
-    page.get("/label/")
+def test_somebody_elses_item_looks_like_none(as_annotator: Client, grown: int, name: str) -> None:
+    as_annotator.get("/label/")
     other = Client()
     other.force_login(AnnotatorFactory.create())
     assert post(other, name, grown, step=0, option=0, text="x").status_code == 404
@@ -232,12 +228,12 @@ def test_somebody_elses_item_looks_like_none(page: Client, grown: int, name: str
     assert post(stranger, name, grown).status_code in (302, 403)
 
 
-def test_my_work_shows_the_path_that_was_followed(page: Client, grown: int) -> None:
-    page.get("/label/")
+def test_my_work_shows_the_path_that_was_followed(as_annotator: Client, grown: int) -> None:
+    as_annotator.get("/label/")
     work_off()
-    rate_each(page, grown, 0, 0, -1)
-    post(page, "label_write", grown, step=0, text="It is 3.\n\n# Answer\n\n3")
-    post(page, "label_submit", grown)
-    html = page.get(f"/work/{Label.objects.get().pk}/").content.decode()
+    rate_each(as_annotator, grown, 0, 0, -1)
+    post(as_annotator, "label_write", grown, step=0, text="It is 3.\n\n# Answer\n\n3")
+    post(as_annotator, "label_submit", grown)
+    html = as_annotator.get(f"/work/{Label.objects.get().pk}/").content.decode()
     assert "It is 3." in html
     assert "written by you" in html
