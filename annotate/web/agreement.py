@@ -60,7 +60,7 @@ def agreement(request: PersonRequest) -> HttpResponse:
 def measure(request: PersonRequest) -> HttpResponse:
     def do() -> str:
         enqueue_job(KIND, by=request.user)
-        return _("A worker measures it; look again in a moment.")
+        return _("A worker measures it; the figures come here.")
 
     return act(request, do, back_to="agreement")
 

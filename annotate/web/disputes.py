@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.db.models import Prefetch
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -60,9 +61,20 @@ def decide(request: PersonRequest, pk: int) -> HttpResponse:
             verbs.adjudicate(solution=solution, ratings=given, by=request.user)
     except PlumblineError as error:
         return _page(request, solution, given=given, refused=str(error))
+    following = _next(solution)
     return act(
-        request, lambda: _("Decided. The labels stay; training takes the decision."), back_to="disputes"
+        request,
+        lambda: _("Decided. The labels stay; training takes the decision."),
+        back_to=reverse("dispute", args=[following]) if following else "disputes",
     )
+
+
+def _next(solution: Solution) -> int | None:
+    """The next disputed solution, or the first one behind the last; None where no other waits."""
+    waiting = (
+        Label.objects.disputed_solutions().exclude(pk=solution.pk).order_by("pk").values_list("pk", flat=True)
+    )
+    return waiting.filter(pk__gt=solution.pk).first() or waiting.first()
 
 
 def _page(
@@ -85,6 +97,7 @@ def _page(
         "further": [said for label in labels if (said := _further(label))],
         "decided": solution.labels.filter(adjudicates=True).select_related("annotator").first(),
         "refused": refused,
+        "following": _next(solution),
     }
     return render(request, "quality/dispute.html", context, status=400 if refused else 200)
 

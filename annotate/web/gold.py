@@ -90,7 +90,14 @@ def correct(request: PersonRequest, pk: int) -> HttpResponse:
         else:
             return act(request, lambda: _what_followed(found, then), back_to="gold")
     given = rated_steps(found.source) if found.source else steps_of(found.question, {})
-    context = {"gold": found, "rows": given, "accepted": accepted, "refused": refused}
+    answers = found.answers.submitted().with_first_error().select_related("annotator")
+    context = {
+        "gold": found,
+        "rows": given,
+        "accepted": accepted,
+        "refused": refused,
+        "answers": answers.order_by("-submitted_at", "-id")[:_PER_PAGE],
+    }
     return render(request, "quality/correct_gold.html", context, status=400 if refused else 200)
 
 

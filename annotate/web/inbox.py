@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -82,14 +84,24 @@ def write_back(request: PersonRequest, pk: int) -> HttpResponse:
 
 
 def _answer(request: PersonRequest, found: Concern, do: Callable[[], str]) -> HttpResponse:
-    """Back to the inbox with the word; or, refused, the same page with what was typed."""
+    """On to the next concern with the word, or back to the inbox; or, refused, the same page with what was typed."""
     try:
         said = do()
     except verbs.Answered as late:
         said = str(late)
     except PlumblineError as error:
         return _page(request, found, refused=str(error))
-    return act(request, lambda: said, back_to="inbox")
+    following = _next(found)
+    return act(request, lambda: said, back_to=reverse("concern", args=[following]) if following else "inbox")
+
+
+def _next(found: Concern) -> int | None:
+    """The open concern raised next, or the oldest one behind the last; None where no other waits."""
+    waiting = (
+        Concern.objects.open().exclude(pk=found.pk).order_by("created_at", "id").values_list("pk", flat=True)
+    )
+    later = Q(created_at__gt=found.created_at) | Q(created_at=found.created_at, pk__gt=found.pk)
+    return waiting.filter(later).first() or waiting.first()
 
 
 def _page(request: PersonRequest, found: Concern, *, refused: str = "") -> HttpResponse:
@@ -98,6 +110,7 @@ def _page(request: PersonRequest, found: Concern, *, refused: str = "") -> HttpR
         "label": found.label,
         "rows": rated_steps(found.label),
         "refused": refused,
+        "following": _next(found),
         "typed": {"answer": request.POST.get("answer"), "reply": _reply(request)},
     }
     return render(request, "quality/concern.html", context, status=400 if refused else 200)

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from annotate.models import Problem, Solution
 from annotate.models.problem import UNANSWERED
+from prm_backend.text.steps import storable
 
 from .access import PersonRequest, manager_required
 
@@ -18,9 +19,12 @@ PAGE = 50
 @manager_required
 @require_safe
 def problems(request: PersonRequest) -> HttpResponse:
-    """A page by keyset: `?before=` an id, so page 2,000 costs what page 1 does."""
-    before = request.GET.get("before", "")
+    """A page by keyset: `?before=` an id, so page 2,000 costs what page 1 does. `?q=` finds words, or a number."""
+    before, words = request.GET.get("before", ""), storable(request.GET.get("q", "")).strip()[:200]
     newest = Problem.objects.order_by("-pk")
+    if words:
+        number = Q(pk=int(words[:18])) if words.isdecimal() else Q()
+        newest = newest.filter(Q(text__icontains=words) | number)
     if before.isdecimal():
         newest = newest.filter(pk__lt=int(before[:18]))
     rows = list(newest.annotate(n_solutions=Count("solutions"))[: PAGE + 1])
@@ -28,6 +32,7 @@ def problems(request: PersonRequest) -> HttpResponse:
         "problems": rows[:PAGE],
         "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
         "first_page": not before,
+        "q": words,
         "n_undecided": Solution.objects.undecided().count(),
         "totals": Problem.objects.aggregate(
             all=Count("pk"),

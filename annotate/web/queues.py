@@ -27,7 +27,7 @@ from .acts import act
 
 
 def _share(initial: float, **words: Any) -> forms.FloatField:
-    return forms.FloatField(initial=initial, min_value=0, max_value=1, step_size=0.05, **words)
+    return forms.FloatField(initial=initial, min_value=0, max_value=1, step_size=0.01, **words)
 
 
 class QueueForm(forms.ModelForm):

@@ -84,6 +84,11 @@ def pages(label: Label) -> list[str]:
         *(f"/inbox/{pk}/" for pk in concerns),
         "/queues/",
         "/people/",
+        f"/people/{label.annotator_id}/",
+        f"/labels/{label.pk}/",
+        "/problems/?q=a",
+        f"/problems/{label.problem_id}/",
+        "/instructions/",
     ]
 
 

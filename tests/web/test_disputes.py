@@ -28,13 +28,23 @@ def test_both_labels_stand_side_by_side_and_agreement_is_filled_in(as_manager: C
     one, other = labels_of_one((1, -1), (1, 1, 1, 1))
     page = as_manager.get(reverse("dispute", args=[one.solution_id])).content.decode()
     for label in (one, other):
-        assert f'<th scope="col">{label.annotator.username}</th>' in page
+        assert f'<a href="/labels/{label.pk}/">{label.annotator.username}</a></th>' in page
     assert 'name="rating-0" value="1" checked' in page
     assert 'name="rating-1" value="1" checked' not in page
     assert "1 solution waits for a decision" in as_manager.get("/quality/").content.decode()
     listed = as_manager.get("/quality/disputes/").content.decode()
     assert f"{one.annotator.username}: step 2" in listed
     assert f"{other.annotator.username}: none" in listed
+
+
+def test_a_decision_leads_to_the_next_dispute_and_the_last_one_to_the_list(as_manager: Client) -> None:
+    one, other = (labels_of_one((1, -1), (1, 1, 1, 1))[0] for _ in range(2))
+
+    def decide(label: Label) -> str:
+        return as_manager.post(reverse("dispute_decide", args=[label.solution_id]), {"label": label.pk}).url
+
+    assert decide(other) == reverse("dispute", args=[one.solution_id])
+    assert decide(one) == reverse("disputes")
 
 
 def test_what_labels_say_beside_their_ratings_stands_under_their_names(as_manager: Client) -> None:

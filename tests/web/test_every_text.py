@@ -172,6 +172,9 @@ def places(house: dict[str, Any]) -> dict[str, list[Any]]:
     """What stands in the address of a page that is about one thing."""
     return {
         "work_label": [house["labels"][0].pk],
+        "problem": [house["labels"][0].problem_id],
+        "person": [house["ada"].pk],
+        "person_label": [house["labels"][0].pk],
         "instructions_version": [1],
         "version": [1],
         "queue_edit": [house["queue"].pk],

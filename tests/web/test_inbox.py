@@ -27,7 +27,7 @@ def test_each_kind_is_listed_and_answered_by_its_act(as_manager: Client, broker:
     answer, problem, unsure = raised("answer"), raised("problem"), raised("unsure", step_index=2)
     listed = as_manager.get("/inbox/").content.decode()
     assert "3 open" in listed
-    assert "unsure of a step (3)" in listed
+    assert "unsure of step 3" in listed
     as_manager.post(reverse("concern_fix_answer", args=[answer.pk]), {"answer": "77", "reply": "Thank you."})
     as_manager.post(reverse("concern_retire", args=[problem.pk]))
     as_manager.post(reverse("concern_reply", args=[unsure.pk]), {"reply": "It is great."})
@@ -37,6 +37,18 @@ def test_each_kind_is_listed_and_answered_by_its_act(as_manager: Client, broker:
     page = as_manager.get(reverse("concern", args=[unsure.pk])).content.decode()
     assert "“It is great.”" in page
     assert '<form method="post" class' not in page
+
+
+def test_an_answer_leads_to_the_next_concern_and_the_last_one_to_the_inbox(as_manager: Client) -> None:
+    first, second, third = (raised("unsure", step_index=index) for index in range(3))
+    Concern.objects.update(created_at=first.created_at)  # raised by one submit
+
+    def reply(concern: Concern) -> str:
+        return as_manager.post(reverse("concern_reply", args=[concern.pk]), {"reply": "It is great."}).url
+
+    assert reply(second) == reverse("concern", args=[third.pk])
+    assert reply(third) == reverse("concern", args=[first.pk])
+    assert reply(first) == reverse("inbox")
 
 
 def test_what_was_typed_is_kept_when_an_act_is_refused(as_manager: Client) -> None:

@@ -17,9 +17,10 @@ from django.test.utils import CaptureQueriesContext
 
 from annotate import tasks
 from annotate.loop import uploads
-from annotate.models import Job, JobStatus, Problem
+from annotate.models import Job, JobStatus, Problem, StepScore
 from annotate.web.problems import PAGE
-from tests.factories import ProblemFactory
+from tests.factories import PRMVersionFactory, ProblemFactory, SolutionScoreFactory
+from tests.loop.test_adjudicate import labels_of_one
 
 
 @pytest.fixture(autouse=True)
@@ -208,3 +209,52 @@ def test_a_file_too_large_and_any_file_of_who_may_send_none_is_refused_unread(
     assert sent(as_annotator, "/versions/benchmarks/", 3).status_code == 413
     assert sent(as_annotator, "/problems/upload/", 3).status_code == 413
     assert sent(Client(), "/login/", 3).status_code == 413
+
+
+@pytest.mark.django_db
+def test_a_problem_is_found_by_its_words_or_its_number_page_by_page(as_manager: Client) -> None:
+    sheep = [ProblemFactory.create(text=f"How many SHEEP are in field {n}?") for n in range(PAGE + 1)]
+    other = ProblemFactory.create(text="100% of what?")
+
+    def found(**asked: str | int) -> list[Problem]:
+        return as_manager.get("/problems/", asked).context["problems"]
+
+    assert found(q=" sheep ") == sheep[:0:-1]
+    html = as_manager.get("/problems/", {"q": "sheep"}).content.decode()
+    assert f'href="?before={sheep[1].pk}&amp;q=sheep"' in html
+    assert found(q="sheep", before=sheep[1].pk) == sheep[:1]
+    assert found(q="0% of") == [other]
+    assert other in found(q=other.pk)
+    assert "No problem has these words." in as_manager.get("/problems/?q=goats").content.decode()
+
+
+@pytest.mark.django_db
+def test_a_problems_page_has_its_solutions_with_the_newest_scores_and_labels(as_manager: Client) -> None:
+    label, _ = labels_of_one((1, -1), (1, 1, 1, 1))
+    solution = label.solution
+    for number, p_bad in ((7, 0.9), (8, 0.25)):
+        prm = PRMVersionFactory.create(number=number)
+        SolutionScoreFactory.create(solution=solution, prm=prm, product=p_bad / 2)
+        StepScore.objects.create(
+            step=solution.steps.first(), prm=prm, p_bad=p_bad, p_okay=0, p_great=1 - p_bad
+        )
+    address = f"/problems/{solution.problem_id}/"
+    assert f'<a href="{address}">' in as_manager.get("/problems/").content.decode()
+    html = as_manager.get(address).content.decode()
+    assert "v8: 0.125" in html
+    assert "v7" not in html
+    assert ">0.25</span>" in html
+    assert f'<a href="/labels/{label.pk}/">the label by {label.annotator.username}</a>' in html
+    assert f'<a href="{address}">' in as_manager.get(f"/labels/{label.pk}/").content.decode()
+
+
+@pytest.mark.django_db
+def test_a_problem_without_solutions_says_what_brings_them(as_manager: Client) -> None:
+    html = as_manager.get(f"/problems/{ProblemFactory.create().pk}/").content.decode()
+    assert "no round has taken it" in html
+    assert "Start a round" in html
+
+
+@pytest.mark.django_db
+def test_only_managers_read_a_problem_with_its_scores(as_annotator: Client) -> None:
+    assert as_annotator.get(f"/problems/{ProblemFactory.create().pk}/").status_code == 403

@@ -249,7 +249,9 @@ def test_a_manager_asks_for_a_measurement_once(as_manager: Client) -> None:
     as_manager.post("/quality/agreement/measure/")
     as_manager.post("/quality/agreement/measure/")
     assert Job.objects.filter(kind="agreement").count() == 1
-    assert "a worker measures it now" in as_manager.get("/quality/agreement/").content.decode()
+    measuring = as_manager.get("/quality/agreement/").content.decode()
+    assert "a worker measures it now" in measuring
+    assert 'hx-trigger="every 3s"' in measuring
 
 
 # Hints
