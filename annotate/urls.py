@@ -78,6 +78,7 @@ urlpatterns = [
     path("versions/benchmarks/", benchmarks.send, name="benchmark_send"),
     path("versions/benchmarks/<int:pk>/remove/", benchmarks.remove, name="benchmark_remove"),
     path("versions/<int:number>/", versions.version, name="version"),
+    path("versions/<int:number>/labels.jsonl", versions.labels, name="version_labels"),
     path("versions/<int:number>/measure/", benchmarks.measure, name="version_measure"),
     path("versions/<int:number>/promote/", versions.promote, name="version_promote"),
     path("versions/<int:number>/reject/", versions.reject, name="version_reject"),

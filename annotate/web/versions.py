@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
+from django.core.files.storage import default_storage
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -52,6 +53,22 @@ def version(request: PersonRequest, number: int) -> HttpResponse:
         "config": sorted(one.config.items()),
     }
     return render(request, "versions/version.html", context)
+
+
+@manager_required
+@require_safe
+def labels(request: PersonRequest, number: int) -> FileResponse:
+    """The very labels a version was trained on and measured by, as its snapshot kept them."""
+    one = get_object_or_404(PRMVersion.objects.select_related("snapshot"), number=number)
+    if one.snapshot is None:
+        raise Http404("It was trained on grades alone.")
+    try:
+        file = default_storage.open(one.snapshot.path)
+    except FileNotFoundError:
+        raise Http404("The snapshot's file is gone.") from None
+    return FileResponse(
+        file, as_attachment=True, filename=f"labels-v{number}.jsonl", content_type="application/jsonl"
+    )
 
 
 @manager_required

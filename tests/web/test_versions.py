@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import math
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
 
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import translation
@@ -236,3 +240,22 @@ def test_a_confusion_matrix_tells_its_counts_in_words() -> None:
         "9",
     ]
     assert confusion_chart(title="t", names=("a",), counts=((0,),), rows="", columns="") is None
+
+
+def test_the_labels_a_version_was_trained_on_can_be_had_while_they_are_kept(
+    as_manager: Client, as_annotator: Client, tmp_path: Path, settings: Any
+) -> None:
+    kept = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+    settings.STORAGES = settings.STORAGES | {"default": kept}
+    snapshot = SnapshotFactory.create(path=default_storage.save("kept.jsonl", ContentFile(b"{}\n")))
+    PRMVersionFactory.create(number=3, snapshot=snapshot)
+    PRMVersionFactory.create(number=4)
+    address = "/versions/3/labels.jsonl"
+    assert f'href="{address}"' in as_manager.get("/versions/3/").content.decode()
+    answer = as_manager.get(address)
+    assert answer.getvalue() == b"{}\n"
+    assert answer["Content-Disposition"] == 'attachment; filename="labels-v3.jsonl"'
+    assert as_annotator.get(address).status_code == 403
+    assert as_manager.get("/versions/4/labels.jsonl").status_code == 404
+    default_storage.delete(snapshot.path)
+    assert as_manager.get(address).status_code == 404
