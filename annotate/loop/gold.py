@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -15,7 +16,17 @@ from annotate.errors import PlumblineError
 from annotate.loop.draft import NOBODY
 from annotate.loop.screening import end_attempt
 from annotate.loop.work import Work
-from annotate.models import Given, Gold, Label, Person, QualityPolicy, QueueItem, Statement
+from annotate.models import (
+    Concern,
+    Given,
+    Gold,
+    Label,
+    Person,
+    Problem,
+    QualityPolicy,
+    QueueItem,
+    Statement,
+)
 from annotate.models.label import NO_ERROR, TOLD
 from prm_backend.evaluation.intervals import Interval, wilson
 from prm_backend.text.steps import storable
@@ -64,11 +75,13 @@ def make_gold(
 ) -> Gold:
     """Make a label's solution gold; `accepted` are the 0-based steps it is right to call the first error, -1 for none.
 
-    Raises PlumblineError for a label without a served solution, a step it does not have, or one that is gold already.
+    Raises PlumblineError for a label without a served solution, a step it does not have, one that is gold already, or
+    one that would be told by what it shows.
     """
     if label.solution_id is None or not label.question.get("pre_generated_steps"):
         raise PlumblineError(_("Gold needs a whole solution that was served: this label has none."))
     agreed_on = _steps_of(label.question, accepted)
+    _refuse_if_told(label.problem_id, label.created_at)
     try:
         with transaction.atomic():
             return Gold.objects.create(
@@ -151,9 +164,23 @@ def _resume(people: Collection[int]) -> list[Person]:
     return resumed
 
 
+@transaction.atomic
 def use_gold(*, gold: Gold) -> None:
-    """Serve a retired gold again."""
+    """Serve a retired gold again. Raises PlumblineError where it would be told by what it shows."""
+    _refuse_if_told(gold.solution.problem_id, gold.source.created_at if gold.source else gold.created_at)
     Gold.objects.filter(pk=gold.pk).update(retired_at=None)
+
+
+def _refuse_if_told(problem: int, since: datetime) -> None:
+    """What is retired, or shows an answer corrected `since`, nobody else is given: everybody would know it for gold.
+
+    The problem stays locked, so that a manager who retires it at this moment finds the gold and retires it, too.
+    """
+    if Problem.objects.select_for_update().get(pk=problem).retired_at is not None:
+        raise PlumblineError(_("The problem is retired: only as gold would it be given to anybody."))
+    fixed = Concern.objects.filter(problem=problem, action=Concern.Action.ANSWER_FIXED, resolved_at__gt=since)
+    if fixed.exists():
+        raise PlumblineError(_("The problem’s answer was corrected since: this shows the old one."))
 
 
 def judge(label: Label, work: Work, reason: FinishReason) -> None:

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from annotate.errors import PlumblineError
+from annotate.loop.gold import make_gold, use_gold
 from annotate.loop.grade import grade
 from annotate.loop.inbox import Answered, fix_answer, retire_problem, write_back
 from annotate.loop.label import claim, rate, submit
@@ -177,3 +178,23 @@ def test_gold_of_a_problem_that_is_retired_or_corrected_is_served_no_more(
     assert list(Gold.objects.in_use()) == [other]
     gold.refresh_from_db()
     assert gold.retired_at is not None
+    for again in (
+        lambda: use_gold(gold=gold),
+        lambda: make_gold(label=an_older_label_of(concern), accepted=[0], by=mara),
+    ):
+        with pytest.raises(PlumblineError, match=r"retired|old one"):
+            again()
+
+
+def an_older_label_of(concern: Concern) -> Label:
+    """Another label that was made before the manager's act."""
+    solution = GradedSolutionFactory.create(problem=concern.problem)
+    label = Label.objects.create(
+        problem=concern.problem,
+        solution=solution,
+        annotator=AnnotatorFactory.create(),
+        question={"pre_generated_steps": ["I add one."]},
+    )
+    Label.objects.filter(pk=label.pk).update(created_at=concern.label.created_at)
+    label.refresh_from_db()
+    return label
