@@ -112,8 +112,11 @@ def _blocks(lines: list[str]) -> str:
         for block in (_table, _list, _heading):
             html, taken = block(lines, position)
             if taken:
-                flush()
-                out.append(html)
+                if html:
+                    flush()
+                    out.append(html)
+                else:
+                    plain += lines[position : position + taken]
                 position += taken
                 break
         else:
@@ -124,16 +127,19 @@ def _blocks(lines: list[str]) -> str:
 
 
 def _table(lines: list[str], start: int) -> tuple[str, int]:
-    """A table that begins on this line, and how many lines it has; 0 where none does."""
+    """A table that begins on this line, and how many lines it has: 0 where none does, "" for what is too large."""
     if start + 1 >= len(lines) or "|" not in lines[start] or not _RULE.fullmatch(lines[start + 1]):
         return "", 0
     end = start + 2
     while end < len(lines) and "|" in lines[end]:
         end += 1
+    width = len(_cells(lines[start]))
+    if width * (end - start - 1) > MOST_CELLS:
+        return (
+            "",
+            end - start,
+        )  # all of it, else each of its lines would be taken for the first of another one
     rows = [_cells(lines[i]) for i in (start, *range(start + 2, end))]
-    width = len(rows[0])
-    if width * len(rows) > MOST_CELLS:
-        return "", 0
     head = "".join(f'<th scope="col">{_inline(cell)}</th>' for cell in rows[0])
     body = "".join(
         "<tr>" + "".join(f"<td>{_inline(cell)}</td>" for cell in [*row, *[""] * width][:width]) + "</tr>"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+# Quantifiers that give nothing back, or are bounded: a text of nothing but blanks, marks or openings is no trap.
 _PHRASE = re.compile(
-    r"\b(?P<noun>answers?|solutions?)\b(?:\s+set\b)?(?:\s+(?:to|of|for)\s[^.\n]{1,80}?|\s+\([^)\n]*\))?"
-    r"\s*[*_]*\s*(?::|=|\b(?:is|was|equals|are|(?:should|must|would|will|has to)\s+be)\b)\s*[*_]*\s*:?"
+    r"\b(?P<noun>answers?|solutions?)\b(?:\s+set\b)?(?:\s+(?:to|of|for)\s[^.\n]{1,80}?|\s+\([^)\n]{0,200}\))?"
+    r"\s*+[*_]*+\s*+(?::|=|\b(?:is|was|equals|are|(?:should|must|would|will|has to)\s+be)\b)\s*[*_]*\s*:?"
     r"\s*(?:therefore|thus|then|given by|simply|just|indeed|equal to)?\s*(?=(?P<rest>\S[^\n]{0,2000}))",
     re.IGNORECASE,
 )
-_SHORT = re.compile(r"^\W*ans(?:wer)?\s*[.:=-]\s*(?P<rest>\S[^\n]*)", re.IGNORECASE | re.MULTILINE)
+_SHORT = re.compile(r"^[^\w\n]*ans(?:wer)?\s*[.:=-]\s*(?P<rest>\S[^\n]*)", re.IGNORECASE | re.MULTILINE)
 _HEADING = re.compile(r"[#*_\s]*(?:final\s+|the\s+)?answer\s*:?[*_:\s]*", re.IGNORECASE)
 # A last sentence that concludes: "Therefore, the area is $12$."
 _CONCLUDES = re.compile(
@@ -24,7 +25,7 @@ _CONCLUDES = re.compile(
 _TALKS_ABOUT_IT = re.compile(r"(?:not|to|that|obtained|found|in|as|when|what|how)\b", re.IGNORECASE)
 _LOOKS_LIKE_MATH = re.compile(r"[$\\\d({\[+.-]|[a-zA-Z](?:_\w+)?\s*(?:[=<>≤≥≠]|!=)")
 _PHRASE_AFTER = re.compile(
-    r"(?P<math>\$[^$\n]+\$|\\\([^\n]+?\\\))\s+is\s+(?:the|our)\s+(?:final\s+)?(?:answer|solution)",
+    r"(?P<math>\$[^$\n]+\$|\\\([^\n]{1,500}?\\\))\s+is\s+(?:the|our)\s+(?:final\s+)?(?:answer|solution)",
     re.IGNORECASE,
 )
 # "The correct option is (B)", "so option B is correct".

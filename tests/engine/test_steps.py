@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -200,3 +202,14 @@ def test_extraction_never_raises_and_gives_a_storable_answer(text):
 )
 def test_extraction_stays_fast_on_hostile_repetition(piece):
     extract_answer(piece * 20_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["%\n" * 60_000, f"answer{' ' * 60_000}x", "\\(" * 60_000, "answer (" * 20_000],
+    ids=["lines without a word", "blanks", "openings", "answers"],
+)
+def test_a_model_in_a_loop_is_looked_through_in_no_time(text: str) -> None:
+    started = time.process_time()
+    assert extract_answer(text) is None
+    assert time.process_time() - started < 5
