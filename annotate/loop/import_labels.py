@@ -15,9 +15,10 @@ from uuid import UUID
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
-from annotate.loop.problems import ImportSummary, import_problems, take_turns
+from annotate.loop.problems import ImportSummary, Refusals, import_problems, take_turns
 from annotate.loop.snapshot import is_error, label_lines
 from annotate.models import HOW_FAR, Label, Person, Problem, Solution, Step, StepRating, Way
+from prm_backend.text.formats import how_to_convert
 from prm_backend.text.prm800k import EXTRA_KEY, LabelledStep, Record, parse_record, to_dict, to_json
 from prm_backend.text.problems import ProblemRow
 from prm_backend.text.rows import Refused, read_rows
@@ -45,7 +46,7 @@ def read_records(source: str | Path | BinaryIO) -> Iterator[ReadRecord | Refused
         try:
             record = parse_record(row.value)
         except ValueError as error:
-            yield Refused(row.line, str(error))
+            yield Refused(row.line, str(error) + how_to_convert(row.value, to="prm800k"))
         else:
             yield ReadRecord(row.line, record)
 
@@ -61,24 +62,24 @@ def import_labels(
     far (the total is unknown, 0) and may raise Cancelled.
     """
     added = known = 0
-    refused: list[Refused] = []
+    refused = Refusals()
     remaining = iter(records)
     while batch := list(islice(remaining, BATCH)):
         good: dict[str, Record] = {}
         n_good = 0
         for read in batch:
             if isinstance(read, Refused):
-                refused.append(read)
+                refused.add(read)
             elif reason := _why_not(read.record):
-                refused.append(Refused(line=read.line, reason=reason))
+                refused.add(Refused(line=read.line, reason=reason))
             else:
                 n_good += 1
                 good.setdefault(record_hash(to_json(read.record)), read.record)
         new = _add(good, source)
         added += new
         known += n_good - new
-        progress(Progress(added + known + len(refused), 0, "importing labels"))
-    return ImportSummary(added, known, tuple(refused))
+        progress(Progress(added + known + refused.count, 0, "importing labels"))
+    return refused.told(added=added, known=known)
 
 
 def record_hash(line: str) -> str:

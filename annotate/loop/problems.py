@@ -23,11 +23,33 @@ _HIGHEST_LEVEL = 32767  # PositiveSmallIntegerField
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What became of a file's rows: `added` are new, `known` were there already (or came twice)."""
+    """What became of a file's rows: `added` are new, `known` were there already (or came twice).
+
+    `refused` are the first of the `n_refused` that were not taken.
+    """
 
     added: int
     known: int
     refused: tuple[Refused, ...] = ()
+    n_refused: int = 0
+
+
+class Refusals:
+    """Rows that are refused: all are counted and the first kept, so that a file of the wrong kind fills no memory."""
+
+    MOST = 1000
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._kept: list[Refused] = []
+
+    def add(self, row: Refused) -> None:
+        self.count += 1
+        if self.count <= self.MOST:
+            self._kept.append(row)
+
+    def told(self, *, added: int, known: int) -> ImportSummary:
+        return ImportSummary(added, known, tuple(self._kept), self.count)
 
 
 def import_problems(
@@ -40,23 +62,23 @@ def import_problems(
     `progress` hears the rows read so far (the total is unknown, 0) and may raise Cancelled.
     """
     added = known = 0
-    refused: list[Refused] = []
+    refused = Refusals()
     for batch in _batches(rows):
         good: dict[str, ProblemRow] = {}
         n_good = 0
         for row in batch:
             if isinstance(row, Refused):
-                refused.append(row)
+                refused.add(row)
             elif reason := _why_not(row := replace(row, source=row.source or source)):
-                refused.append(Refused(line=row.line, reason=reason))
+                refused.add(Refused(line=row.line, reason=reason))
             else:
                 n_good += 1
                 good.setdefault(text_hash(row.problem), row)
         new = _add(good)
         added += new
         known += n_good - new
-        progress(Progress(added + known + len(refused), 0, "importing problems"))
-    return ImportSummary(added, known, tuple(refused))
+        progress(Progress(added + known + refused.count, 0, "importing problems"))
+    return refused.told(added=added, known=known)
 
 
 def take_turns() -> None:

@@ -75,7 +75,7 @@ def import_upload(*, payload: dict[str, Any], progress: ProgressCallback) -> dic
     return {
         "added": summary.added,
         "known": summary.known,
-        "n_refused": len(summary.refused),
+        "n_refused": summary.n_refused,
         "refused": [[row.line, row.reason[:300]] for row in summary.refused[:REASONS_KEPT]],
     }
 

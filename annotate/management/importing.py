@@ -46,10 +46,12 @@ class ImportCommand(BaseCommand):
             raise CommandError(f"{path} can't be read: {error.strerror}.") from error
         for row in summary.refused:
             self.stderr.write(f"{path}:{row.line}: {row.reason}" if row.line else f"{path}: {row.reason}")
+        if more := summary.n_refused - len(summary.refused):
+            self.stderr.write(f"{path}: … and {more:,} rows more")
         self.stdout.write(
-            f"{path}: {summary.added:,} new, {summary.known:,} known already, {len(summary.refused):,} refused"
+            f"{path}: {summary.added:,} new, {summary.known:,} known already, {summary.n_refused:,} refused"
         )
-        return len(summary.refused)
+        return summary.n_refused
 
 
 class FileBar:

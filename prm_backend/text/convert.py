@@ -18,7 +18,7 @@ from typing import Any
 from prm_backend.text.formats import FORMATS, Format, recognise
 from prm_backend.text.rows import Refused
 from prm_backend.text.stepwise import Neutral
-from prm_backend.text.tables import read_table, write_table
+from prm_backend.text.tables import json_line, read_table, write_table
 
 
 @dataclass
@@ -77,6 +77,8 @@ def _rows(
                 raise ValueError(f"nothing tells its format; it is none of {', '.join(FORMATS)}")
             value = own.from_parquet(row.value) if source.suffix == ".parquet" else row.value
             written = _row(value, own, to, neutral, lost)
+            if source.suffix == ".parquet" and not to_parquet:
+                json_line(written)  # a column may hold what JSON lacks: that is this row's fault alone
         except ValueError as error:
             refuse(Refused(row.line, str(error)))
             continue

@@ -222,3 +222,11 @@ def recognise(row: Any) -> Format | None:
     if not isinstance(row, dict):
         return None
     return next((found for found in FORMATS.values() if found.keys <= row.keys()), None)
+
+
+def how_to_convert(row: Any, to: str) -> str:
+    """What to add to the refusal of a row that is none of `to`, where it is one of another format; else ""."""
+    known = recognise(row)
+    if known is None or known.name == to or known.read is None:
+        return ""
+    return f"; it is one of {known.name}: `python -m prm_backend.text.convert IN OUT --to {to}` converts it"

@@ -6,19 +6,17 @@ nothing of what the rows mean.
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import json
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-_CHUNK = 1 << 16
+from prm_backend.text.decoding import Text
+
 _BLANK = " \t\r\n"
 _BLANKS = re.compile(f"[{_BLANK}]*")
 _BLANKS_AND_COMMAS = re.compile(f"[{_BLANK},]*")
@@ -65,7 +63,7 @@ def read_rows(
         yield Refused(0, f"{Path(name).name!r} must end in .json, .jsonl or .csv, or in one of them and .gz")
         return
     with open(source, "rb") if isinstance(source, str | Path) else nullcontext(source) as file:
-        text = _Text(file, is_gzip=name.endswith(".gz"), most_bytes=limits.file_bytes)
+        text = Text(file, is_gzip=name.endswith(".gz"), most_bytes=limits.file_bytes)
         if suffix == ".csv":
             yield from _csv_rows(text, frozenset(columns), limits.row_characters)
         elif suffix == ".json":
@@ -74,48 +72,6 @@ def read_rows(
             yield from _json_lines(text, limits.row_characters)
         if text.fault:
             yield Refused(0, text.fault)
-
-
-class _Text:
-    """A file's text in chunks. One that is damaged or too long ends early, and `fault` then says why."""
-
-    def __init__(self, file: BinaryIO, *, is_gzip: bool, most_bytes: int) -> None:
-        self._file: Any = gzip.GzipFile(fileobj=file, mode="rb") if is_gzip else file
-        self._most = most_bytes
-        self.fault = ""
-
-    def __iter__(self) -> Iterator[str]:
-        decoder = None
-        for chunk in self._chunks():
-            if decoder is None:
-                encoding = _encoding(chunk)
-                # Bytes that are not UTF-8 become lone surrogates, for which their row is refused.
-                errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
-                decoder = codecs.getincrementaldecoder(encoding)(errors)
-            yield decoder.decode(chunk)
-        if decoder is not None:
-            yield decoder.decode(b"", final=True)
-
-    def _chunks(self) -> Iterator[bytes]:
-        read = 0
-        try:
-            while chunk := self._file.read(_CHUNK):
-                read += len(chunk)
-                if read > self._most:
-                    self.fault = f"the file holds more than {self._most} bytes; what comes after was not read"
-                    return
-                yield chunk
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.fault = f"the gzip data is damaged ({error}); what comes after was not read"
-
-
-def _encoding(start: bytes) -> str:
-    """UTF-16 by its BOM or by the zero byte beside the first (ASCII) character, else UTF-8."""
-    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return "utf-16"
-    if start[0:1] != b"\0" and start[1:2] == b"\0":
-        return "utf-16-le"
-    return "utf-16-be" if start[0:1] == b"\0" and start[1:2] != b"\0" else "utf-8-sig"
 
 
 def _lines(
@@ -265,7 +221,7 @@ def _item(decoder: _Decoder, window: _Window, longest: int) -> tuple[Row | Refus
 # --- CSV
 
 
-def _csv_rows(text: Iterable[str], columns: frozenset[str], longest: int) -> Iterator[Row | Refused]:
+def _csv_rows(text: Text, columns: frozenset[str], longest: int) -> Iterator[Row | Refused]:
     handed_out, refused = 0, list[Refused]()
 
     def lines() -> Iterator[str]:
@@ -280,6 +236,8 @@ def _csv_rows(text: Iterable[str], columns: frozenset[str], longest: int) -> Ite
 
     remaining = lines()
     first = next(remaining, "")
+    if not first and text.fault:
+        return
     delimiter = max(",;\t", key=first.count)
     names = [name.strip().casefold() for name in next(csv.reader([first], delimiter=delimiter), [])]
     if not columns.intersection(names) or len(set(names)) < len(names):

@@ -10,6 +10,8 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from datetime import date, time
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,13 +53,23 @@ def json_line(row: dict[str, Any]) -> str:
     """One line of ASCII JSON without its line end.
 
     A lone surrogate or NUL becomes U+FFFD: one broken character must stop neither an export nor its reader.
-    Raises ValueError on a number that is not finite, which JSON lacks.
+    A day or a time becomes ISO 8601, a decimal its digits. Raises ValueError on what JSON lacks: a number that is not
+    finite, bytes.
     """
-    line = json.dumps(row, allow_nan=False)
+    line = json.dumps(row, allow_nan=False, default=_told)
     # In ASCII a NUL shows as \u0000, half of a surrogate pair as \ud…: only then is a closer look worth it.
     if "\\u0000" in line or "\\ud" in line:
-        line = json.dumps(_storable(row), allow_nan=False)
+        line = json.dumps(_storable(row), allow_nan=False, default=_told)
     return line
+
+
+def _told(value: object) -> str:
+    """What Parquet has a type for and JSON none."""
+    if isinstance(value, date | time):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    raise ValueError(f"it holds {type(value).__name__}, which JSON lacks")
 
 
 def _storable(value: Any) -> Any:

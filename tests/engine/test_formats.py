@@ -6,12 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from prm_backend.text.convert import Converted, convert, main
 from prm_backend.text.formats import FORMATS, recognise
@@ -250,6 +254,28 @@ def test_bad_lines_are_named_with_the_reason_and_the_good_ones_go_through(tmp_pa
         == [{"id": "a", "problem": "p", "steps": ["x", "y"], "label": 1, "generator": "m"}] * 2
     )
     assert result.lost == {"the key 'source'": 2}
+
+
+def test_what_parquet_has_a_type_for_and_json_none_is_told_as_text_or_refused_row_by_row(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {
+            **GOOD,
+            "at": datetime(2026, 1, 2, tzinfo=UTC),
+            "price": Decimal("1.5"),
+            "mean": 0.5,
+            "picture": None,
+        },
+        {**GOOD, "mean": float("nan")},
+        {**GOOD, "picture": b"\xff"},
+    ]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    result, refused = run(tmp_path / "in.parquet", tmp_path / "out.jsonl", to="step-labels")
+    (written,) = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert (written["at"], written["price"]) == ("2026-01-02T00:00:00+00:00", "1.5")
+    assert (result.written, [row.line for row in refused]) == (1, [2, 3])
+    assert "bytes, which JSON lacks" in refused[1].reason
 
 
 def test_the_command_says_what_was_lost_and_fails_where_rows_were_refused(

@@ -192,6 +192,17 @@ def test_a_csv_file_without_column_names_is_refused_once_and_clearly(data):
     assert "must name the columns" in refused.reason
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.csv", 'problem,answer\r"p\rq",2\rr,3\r'),
+        ("r.jsonl", '{"problem":"p\\nq","answer":2}\r{"problem":"r","answer":3}'),
+    ],
+)
+def test_lines_may_end_as_a_mac_ends_them(name, text):
+    assert [(row.problem, row.answer) for row in read(text, name)] == [("p\nq", "2"), ("r", "3")]
+
+
 def test_a_csv_row_of_another_length_is_refused():
     short, good = read("problem,answer\np\nq,2\n", "rows.csv")
     assert "1 fields where the first line names 2" in short.reason
@@ -212,6 +223,23 @@ def test_a_file_of_another_kind_is_refused_by_its_name():
     )
 
 
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.json", "rows.csv"])
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (gzip.compress(b"{}"), "must end in .gz"),
+        (b"PK\x03\x04 and so on", "save it as CSV"),
+        (b"PAR1 and so on", "Parquet"),
+        ("{}".encode("utf-32"), "save it as UTF-8"),
+    ],
+    ids=["gzip", "zip", "parquet", "utf-32"],
+)
+def test_a_file_of_another_kind_is_refused_by_how_it_begins(name, data, said):
+    [refused] = read(data, name)
+    assert refused.line == 0
+    assert said in refused.reason
+
+
 def test_a_gzip_bomb_is_cut_off_and_told_in_little_memory():
     bomb = gzip.compress(b"\n" * 400_000 + b"x" * 20_000_000)
     tracemalloc.start()
@@ -228,6 +256,15 @@ def test_a_gzip_bomb_is_cut_off_and_told_in_little_memory():
 def test_damaged_gzip_gives_the_rows_before_the_damage_and_says_so(spoil):
     rows = read(spoil(gzip.compress(json.dumps(GOOD).encode() + b"\n")), "rows.jsonl.gz")
     assert "gzip data is damaged" in rows[-1].reason
+
+
+def test_what_was_unpacked_before_the_damage_is_not_lost_with_it():
+    data = gzip.compress(
+        b"".join(json.dumps({**GOOD, "problem": f"{i}?"}).encode() + b"\n" for i in range(9))
+    )
+    for spoilt in (data[:-8], data + b"junk"):
+        rows = read(spoilt, "rows.jsonl.gz")
+        assert len([row for row in rows if isinstance(row, ProblemRow)]) == 9
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.json", "rows.csv"])

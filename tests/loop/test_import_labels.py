@@ -92,6 +92,14 @@ def test_the_released_records_go_in_and_come_out_byte_for_byte(verbatim: list[st
     assert exported() == verbatim
 
 
+def test_labels_in_another_format_are_refused_with_the_way_to_convert_them() -> None:
+    (refused,) = bring_in({"problem": "p", "steps": ["a"], "first_error": 0}).refused
+    assert "step-labels" in refused.reason
+    assert "prm_backend.text.convert" in refused.reason
+    (refused,) = bring_in({"what": "is this"}).refused
+    assert "convert" not in refused.reason
+
+
 def test_importing_twice_adds_nothing(verbatim: list[str]) -> None:
     bring_in(*verbatim)
     again = bring_in(*verbatim)

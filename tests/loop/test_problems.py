@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from annotate.loop.problems import BATCH, import_problems
+from annotate.loop.problems import BATCH, Refusals, import_problems
 from annotate.models import Problem
 from prm_backend.text.problems import ProblemRow
 from prm_backend.text.rows import Refused
@@ -106,6 +106,13 @@ def test_a_bad_row_is_refused_with_its_line_and_the_good_ones_go_in(
     (refused,) = summary.refused
     assert refused.line == 5
     assert reason in refused.reason
+
+
+def test_a_file_of_the_wrong_kind_is_counted_but_its_refusals_fill_no_memory() -> None:
+    refused = (Refused(line, "no problem") for line in range(1, 3 * Refusals.MOST + 1))
+    summary = import_problems(rows=(*refused, row("How many?", line=9999)))
+    assert (summary.added, summary.n_refused) == (1, 3 * Refusals.MOST)
+    assert [told.line for told in summary.refused] == list(range(1, Refusals.MOST + 1))
 
 
 def test_which_problems_are_held_out_depends_on_their_text_alone() -> None:
