@@ -129,3 +129,5 @@ urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("admin/", admin.site.urls),
 ]
+handler404 = "annotate.api.errors.not_found"
+handler500 = "annotate.api.errors.broken"

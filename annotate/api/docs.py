@@ -32,12 +32,18 @@ ERROR: Schema = {
 
 
 def with_errors(result: Schema, **_: Any) -> Schema:
-    """A postprocessing hook of drf-spectacular: every operation may answer 4XX with an `Error`."""
+    """A postprocessing hook of drf-spectacular: every operation may answer 4XX with an `Error`.
+
+    And a body takes no key but those named, as `annotate.api.bodies.Body` has it.
+    """
     result["components"]["schemas"]["Error"] = ERROR
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     for operations in result["paths"].values():
         for operation in operations.values():
             operation["responses"]["4XX"] = {"description": "Refused.", "content": content}
+            name = _name(_content(operation.get("requestBody", {}))[1])
+            if name:
+                result["components"]["schemas"][name]["additionalProperties"] = False
     return result
 
 

@@ -1,6 +1,6 @@
 """One shape for every refusal: `{"detail": what and how to mend it, "code": a word for programs}`.
 
-Where a body is at fault, `fields` says which key and why.
+Where a body is at fault, `fields` says which key and why. Addresses outside the API keep their pages.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
+from django.views import defaults
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -38,6 +40,22 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         code = detail.code if isinstance(detail, ErrorDetail) else "error"
         response.data = {"detail": str(detail), "code": code}
     return response
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler404: an address that is none, told to a script as every other refusal, to people by a page."""
+    if not request.path.startswith("/api/"):
+        return defaults.page_not_found(request, exception)
+    detail = _("The address is wrong, or what it named is gone.")
+    return JsonResponse({"detail": detail, "code": "not_found"}, status=404)
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    """Django's handler500, in the same two ways."""
+    if not request.path.startswith("/api/"):
+        return defaults.server_error(request)
+    detail = _("Something broke on our side: the server’s log says what happened.")
+    return JsonResponse({"detail": detail, "code": "error"}, status=500)
 
 
 def _code(exception: Exception) -> str:

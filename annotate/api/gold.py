@@ -25,7 +25,7 @@ class GoldSerializer(serializers.ModelSerializer[Gold]):
         help_text="0-based steps it is right to call the first error; -1 for none.",
     )
     created_by: serializers.SlugRelatedField[Person] = serializers.SlugRelatedField(
-        "username", read_only=True
+        "username", read_only=True, allow_null=True
     )
 
     class Meta:

@@ -20,6 +20,9 @@ from annotate.models import Concern
 class ConcernSerializer(serializers.ModelSerializer[Concern]):
     annotator = serializers.CharField(source="label.annotator.username")
     answer = serializers.CharField(source="problem.answer", allow_null=True, help_text="As it is now.")
+    action = serializers.ChoiceField(
+        Concern.Action.choices, allow_blank=True, read_only=True, help_text="Empty while it is open."
+    )
     resolved_by = serializers.CharField(source="resolved_by.username", default=None, allow_null=True)
 
     class Meta:

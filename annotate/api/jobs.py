@@ -20,7 +20,7 @@ from annotate.models import Job, JobStatus, Person
 
 class JobSerializer(serializers.ModelSerializer[Job]):
     requested_by: serializers.SlugRelatedField[Person] = serializers.SlugRelatedField(
-        "username", read_only=True
+        "username", read_only=True, allow_null=True
     )
     percent = serializers.IntegerField(read_only=True, allow_null=True)
     seconds_left = serializers.FloatField(read_only=True, allow_null=True)

@@ -19,7 +19,7 @@ from annotate.api.bodies import Body
 from annotate.loop import concerns, grow, second_thoughts
 from annotate.loop import label as verbs
 from annotate.loop.work import Work
-from annotate.models import Label, Way
+from annotate.models import Label, QueueItem, Way
 from prm_backend.types import FinishReason
 
 FINISH_REASONS = [(reason.value, reason.value) for reason in FinishReason]
@@ -258,7 +258,9 @@ class Queue(ViewSet):
     def take_back(self, request: Request, item: int) -> Response:
         """Take your submitted label back within the managers' time; it is your draft again, and your item."""
         person = caller(request)
-        label = person.labels.submitted().filter(queue_item=item).values_list("pk", flat=True).first()
+        # By its row: only of a row's own number does Django know that one beyond all columns names none.
+        named = QueueItem.objects.filter(pk=item)
+        label = person.labels.submitted().filter(queue_item__in=named).values_list("pk", flat=True).first()
         second_thoughts.take_back(person=person, label=label or 0)
         work = verbs.claim(person=person)
         return Response(status=status.HTTP_204_NO_CONTENT) if work is None else _shown(work)

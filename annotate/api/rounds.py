@@ -25,7 +25,7 @@ _SELECTION = ("quota", "wrong_share", "control_share")
 
 class RoundSerializer(serializers.ModelSerializer[Round]):
     started_by: serializers.SlugRelatedField[Person] = serializers.SlugRelatedField(
-        "username", read_only=True
+        "username", read_only=True, allow_null=True
     )
 
     class Meta:

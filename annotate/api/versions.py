@@ -43,7 +43,7 @@ class VersionSerializer(serializers.ModelSerializer[PRMVersion]):
     )
     measurements = MeasurementSerializer(many=True, read_only=True)
     decided_by: serializers.SlugRelatedField[Person] = serializers.SlugRelatedField(
-        "username", read_only=True
+        "username", read_only=True, allow_null=True
     )
 
     class Meta:
@@ -73,6 +73,16 @@ class VersionFilters(Body):
 
 class ReasonBody(Body):
     reason = serializers.CharField(max_length=2000, allow_blank=True, default="")
+
+
+class RollBackBody(ReasonBody):
+    to = serializers.IntegerField(
+        min_value=0,
+        max_value=2**31 - 1,
+        allow_null=True,
+        default=None,
+        help_text="The version that is to serve again: so two who roll back at once go back one step, not two.",
+    )
 
 
 class Versions(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[PRMVersion]):
@@ -117,11 +127,11 @@ class Versions(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[
         call("benchmark")
         return _shown(self.get_queryset().get(pk=version.pk))
 
-    @extend_schema(request=ReasonBody, responses=VersionSerializer)
+    @extend_schema(request=RollBackBody, responses=VersionSerializer)
     @action(detail=False, methods=["post"], url_path="roll-back")
     def roll_back(self, request: Request) -> Response:
         """Let the version that served before serve again; answers that version."""
-        return _shown(verbs.roll_back(by=caller(request), **ReasonBody.read(request)))
+        return _shown(verbs.roll_back(by=caller(request), **RollBackBody.read(request)))
 
 
 def _shown(version: PRMVersion) -> Response:

@@ -13,9 +13,16 @@ from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
 from annotate.models import Person, PRMStatus, PRMVersion
 from prm_backend.evaluation import promotion
+from prm_backend.text.steps import storable
 from prm_backend.types import Report
 
 _PROMOTION_LOCK = 0x9203  # any number that nothing else in this database locks
+
+
+class MovedOn(PlumblineError):
+    """Another manager was first."""
+
+    status = 409
 
 
 @transaction.atomic
@@ -47,15 +54,25 @@ def reject(*, version: PRMVersion, by: Person | None = None, reason: str = "") -
 
 
 @transaction.atomic
-def roll_back(*, by: Person | None = None, reason: str = "") -> PRMVersion:
+def roll_back(*, by: Person | None = None, reason: str = "", to: int | None = None) -> PRMVersion:
     """Let the version that served before serve again, and turn down the one that serves now.
 
-    Raises PlumblineError where none served before.
+    `to` is its number as the caller knows it, so that a button pressed twice, or by two managers, goes back one step.
+    Raises PlumblineError where another one served before, or none.
     """
     _one_at_a_time()
     serving, previous = PRMVersion.objects.serving(), PRMVersion.objects.previous()
+    if serving is not None and serving.number == to:
+        return serving
     if serving is None or previous is None:
         raise PlumblineError(_("There is no earlier PRM to go back to."))
+    if to not in (None, previous.number):
+        raise MovedOn(
+            _(
+                "Before v%(serving)s it was v%(previous)s that served: somebody has decided meanwhile. Look again."
+            )
+            % {"serving": serving.number, "previous": previous.number}
+        )
     _decide(serving, PRMStatus.REJECTED, by, reason or f"rolled back to {previous}")
     return promote(version=previous, by=by, reason=f"serves again after {serving} was rolled back")
 
@@ -96,7 +113,7 @@ def _decide(version: PRMVersion, status: PRMStatus, by: Person | None, reason: s
     """Earlier decisions stay above the new one."""
     version.status = status
     who = f"{by}: " if by else ""
-    version.decision = f"{version.decision}\n{who}{reason}".strip()
+    version.decision = f"{version.decision}\n{who}{storable(reason)}".strip()
     version.decided_by = by
     version.save(update_fields=("status", "decision", "decided_by", "promoted_at"))
 

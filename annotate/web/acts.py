@@ -25,4 +25,5 @@ def act(request: PersonRequest, do: Callable[[], str], *, back_to: str) -> HttpR
         messages.error(request, str(error))
     here = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(here, {request.get_host()}, require_https=request.is_secure())
-    return redirect(here if here and safe else back_to)
+    # An address only: redirect() takes other words for the name of a page, and fails where there is none.
+    return redirect(here if here.startswith("/") and safe else back_to)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -21,6 +22,7 @@ from .acts import act
 from .prose import parts
 
 _PER_PAGE = 25
+_INDEX = re.compile(r"-?[0-9]{1,9}")
 _JUDGED = Q(answers__submitted_at__isnull=False)
 
 
@@ -152,4 +154,4 @@ def steps_of(question: dict[str, Any], given: dict[int, StepRating]) -> list[dic
 
 
 def _accepted(request: PersonRequest) -> list[int]:
-    return [int(value) for value in request.POST.getlist("accepted") if value.lstrip("-").isdecimal()]
+    return [int(value) for value in request.POST.getlist("accepted") if _INDEX.fullmatch(value)]

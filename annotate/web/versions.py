@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.loop import promote as verbs
 from annotate.models import Benchmark, Job, PRMVersion
 
-from . import benchmarks, report
+from . import benchmarks, report, sent
 from .access import PersonRequest, manager_required
 from .acts import act
 
@@ -101,7 +101,7 @@ def reject(request: PersonRequest, number: int) -> HttpResponse:
 @require_POST
 def roll_back(request: PersonRequest) -> HttpResponse:
     def do() -> str:
-        serving = verbs.roll_back(by=request.user, reason=_reason(request))
+        serving = verbs.roll_back(by=request.user, reason=_reason(request), to=sent.number(request, "to"))
         return _("%(version)s serves again.") % {"version": f"v{serving.number}"}
 
     return act(request, do, back_to="progress")

@@ -299,6 +299,24 @@ def test_a_body_too_large_is_refused_before_it_is_read(manager: APIClient, ada: 
     assert sent(manager, "/api/problems/import/", 100).status_code == 415
 
 
+@pytest.mark.parametrize("address", ["problems/x/", "problems/-1/", "nothing/", "queue/1.5/rate/"])
+def test_an_address_that_is_none_is_refused_in_the_same_shape(manager: APIClient, address: str) -> None:
+    response = manager.get(f"/api/{address}")
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+def test_what_breaks_on_our_side_is_told_in_the_same_shape(
+    manager: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise RuntimeError("the-inside-of-it")
+
+    monkeypatch.setattr("annotate.loop.rounds.start_round", breaks)
+    response = manager.post("/api/rounds/", {}, format="json")
+    assert (response.status_code, response.json()["code"]) == (500, "error")
+    assert b"the-inside-of-it" not in response.content
+
+
 def test_what_is_asked_for_by_the_wrong_method_or_in_the_wrong_type_is_refused_in_the_same_shape(
     manager: APIClient,
 ) -> None:

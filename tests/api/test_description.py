@@ -9,15 +9,37 @@ import re
 import shlex
 import shutil
 import subprocess
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
+from jsonschema import Draft4Validator
 from pytest_django.live_server_helper import LiveServer
 from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
-from tests.factories import AnnotatorFactory, ManagerFactory
+from annotate.models import Concern, Label
+from tests.factories import (
+    AnnotatorFactory,
+    GoldFactory,
+    GradedSolutionFactory,
+    JobFactory,
+    ManagerFactory,
+    PRMVersionFactory,
+    RoundFactory,
+)
+
+
+def as_json_schema(part: Any) -> Any:
+    """OpenAPI 3.0 says `nullable` where JSON Schema has a type for null."""
+    if isinstance(part, list):
+        return [as_json_schema(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    plain = {key: as_json_schema(item) for key, item in part.items()}
+    return {"anyOf": [plain, {"type": "null"}]} if plain.pop("nullable", None) is True else plain
 
 
 def test_the_openapi_description_is_valid_and_made_without_a_warning() -> None:
@@ -36,6 +58,39 @@ def test_the_description_names_the_token_and_the_refusals(manager: APIClient) ->
             assert operation["responses"]["4XX"]["content"]["application/json"]["schema"]["$ref"].endswith(
                 "/Error"
             )
+
+
+@pytest.mark.django_db
+def test_what_lists_answer_is_what_the_description_says_also_where_nobody_did_it(manager: APIClient) -> None:
+    """A generated client reads what is null or empty by the description alone."""
+    JobFactory.create(requested_by=None)
+    GoldFactory.create(created_by=None)
+    RoundFactory.create(started_by=None)
+    PRMVersionFactory.create(decided_by=None)
+    solution = GradedSolutionFactory.create()
+    label = Label.objects.create(
+        problem=solution.problem,
+        solution=solution,
+        annotator=AnnotatorFactory.create(),
+        question={},
+        finish_reason="bad_problem",
+        submitted_at=timezone.now(),
+    )
+    Concern.objects.create(label=label, problem=label.problem, kind=Concern.Kind.PROBLEM)
+    schema = manager.get("/api/schema/", HTTP_ACCEPT="application/vnd.oai.openapi+json").json()
+    for name in ("problems", "rounds", "labels", "gold", "disputes", "concerns", "versions", "jobs"):
+        told = schema["paths"][f"/api/{name}/"]["get"]["responses"]["200"]["content"]["application/json"]
+        whole = as_json_schema(told["schema"] | {"components": schema["components"]})
+        answer = manager.get(f"/api/{name}/").json()
+        assert answer["results"] or name == "disputes"
+        assert not [error.message for error in Draft4Validator(whole).iter_errors(answer)], name
+
+
+@pytest.mark.django_db
+def test_the_description_says_that_bodies_take_no_other_keys(manager: APIClient) -> None:
+    schema = manager.get("/api/schema/", HTTP_ACCEPT="application/vnd.oai.openapi+json").json()
+    assert schema["components"]["schemas"]["RateBody"]["additionalProperties"] is False
+    assert "additionalProperties" not in schema["components"]["schemas"]["Work"]
 
 
 @pytest.mark.django_db

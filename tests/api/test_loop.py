@@ -105,7 +105,8 @@ def test_a_version_is_promoted_and_rolled_back_with_a_reason(manager: APIClient)
     assert PRMVersion.objects.serving() == new
     assert [v["number"] for v in manager.get("/api/versions/?status=promoted").json()["results"]] == [1]
 
-    response = post(manager, "versions/roll-back", {"reason": "it got worse"})
+    assert post(manager, "versions/roll-back", {"to": 7}).status_code == 409
+    response = post(manager, "versions/roll-back", {"reason": "it got worse", "to": 0})
     assert response.json()["number"] == 0
     assert PRMVersion.objects.serving() == old
     again = post(manager, "versions/roll-back")

@@ -290,3 +290,4 @@ def test_an_item_is_skipped_disputed_and_taken_back(ada: APIClient, ben: APIClie
     assert (again["item"], again["steps"][0]["rating"]) == (second.pk, -1)
     assert not Label.objects.submitted().exists()
     assert post(ada, f"{second.pk}/take-back").status_code == 404
+    assert post(ada, f"{10**30}/take-back").status_code == 404  # a number that no column holds

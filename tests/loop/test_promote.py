@@ -57,6 +57,20 @@ def test_each_rollback_goes_one_version_further_back() -> None:
         roll_back()
 
 
+def test_a_rollback_that_names_its_version_goes_back_one_step_however_often_it_is_asked() -> None:
+    first, second, third = PRMVersionFactory.create_batch(3)
+    for version in (first, second, third):
+        promote(version=version)
+    assert roll_back(to=second.number) == roll_back(to=second.number) == second
+    assert status(first) == PRMStatus.RETIRED
+    with pytest.raises(PlumblineError, match="decided meanwhile"):
+        roll_back(to=third.number)
+
+
+def test_a_reason_may_hold_what_no_database_can_store() -> None:
+    assert reject(version=PRMVersionFactory.create(), reason="a\x00b \ud800").decision == "a\ufffdb \ufffd"
+
+
 def test_the_first_version_serves_because_nothing_did_and_says_what_it_does_not_know() -> None:
     version = decide(candidate=PRMVersionFactory(outcome_only=True))
     assert version.status == PRMStatus.PROMOTED

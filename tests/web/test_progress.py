@@ -12,6 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotate.loop.promote import promote
 from annotate.models import Job, JobStatus, Label, Person, PRMStatus, PRMVersion, Queue, Round, Worker
 from tests.factories import (
     AnnotatorFactory,
@@ -218,6 +219,7 @@ def test_a_press_returns_to_the_page_it_came_from_but_not_to_another_site(as_man
     pause = f"/queues/{queue.pk}/pause/"
     assert as_manager.post(pause, {"next": "/progress/"})["Location"] == "/progress/"
     assert as_manager.post(pause, {"next": "//evil.example/"})["Location"] == "/queues/"
+    assert as_manager.post(pause, {"next": "nowhere"})["Location"] == "/queues/"  # no page has that name
 
 
 def test_a_manager_promotes_rejects_and_rolls_back(as_manager: Client, manager: Person) -> None:
@@ -235,6 +237,17 @@ def test_a_manager_promotes_rejects_and_rolls_back(as_manager: Client, manager: 
     as_manager.post("/versions/2/reject/")
     worse.refresh_from_db()
     assert worse.status == PRMStatus.REJECTED
+
+
+def test_a_roll_back_pressed_twice_goes_back_one_step(as_manager: Client) -> None:
+    first, second, third = PRMVersionFactory.create_batch(3)
+    for version in (first, second, third):
+        promote(version=version)
+    pages = ("/progress/", "/versions/", third.get_absolute_url())
+    assert all(f'name="to" value="{second.number}"' in _html(as_manager, page) for page in pages)
+    for _ in range(2):
+        as_manager.post("/versions/roll-back/", {"to": second.number})
+        assert PRMVersion.objects.serving() == second
 
 
 def test_nothing_to_roll_back_to_is_said(as_manager: Client) -> None:

@@ -73,7 +73,7 @@ def test_two_clicks_make_gold_of_a_label(as_manager: Client, annotator: Person) 
 def test_gold_without_a_step_is_refused_with_the_form_kept(as_manager: Client, annotator: Person) -> None:
     QueueItemFactory.create(solution__steps=STEPS)
     path = reverse("gold_make", args=[labelled(annotator, -1).pk])
-    for data in ({}, {"accepted": ["7"]}, {"accepted": ["x"]}):
+    for data in ({}, {"accepted": ["7"]}, {"accepted": ["x"]}, {"accepted": ["--1", "9" * 5000]}):
         answer = as_manager.post(path, data)
         assert answer.status_code == 400
         assert 'role="alert"' in answer.content.decode()
