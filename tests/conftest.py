@@ -46,7 +46,10 @@ def pytest_configure() -> None:
 
 
 def pytest_unconfigure() -> None:
-    shutil.rmtree(settings.VAR_DIR, ignore_errors=True)
+    if settings.VAR_DIR.name.startswith(
+        f"plumbline-test-{os.getpid()}-"
+    ):  # made by tests/settings.py, nobody's data
+        shutil.rmtree(settings.VAR_DIR, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

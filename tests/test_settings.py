@@ -164,6 +164,29 @@ def shown(tmp_path: Path, *names: str, **variables: str) -> list[str]:
     return result.stdout.strip().split("|")
 
 
+def test_a_test_run_leaves_alone_the_data_that_the_shell_it_is_run_from_points_at(tmp_path: Path) -> None:
+    (tmp_path / "storage").mkdir()
+    for ds in ([], ["--ds=annotate.settings"]):  # as a variable, and as an option
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "--collect-only",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                *ds,
+                "tests/test_messages.py",
+            ],
+            cwd=settings.BASE_DIR,
+            env=os.environ | {"DJANGO_SETTINGS_MODULE": "annotate.settings", "VAR_DIR": str(tmp_path)},
+            capture_output=True,
+            check=True,
+        )
+        assert (tmp_path / "storage").exists()
+
+
 def test_nonsense_stops_start_up(tmp_path: Path) -> None:
     result = outside("import django; django.setup()", tmp_path, PORT="eighty")
     assert result.returncode != 0
