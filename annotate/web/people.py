@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.text import get_text_list
@@ -15,6 +16,8 @@ from annotate.models import ROLE_NAMES, Person
 
 from .access import PersonRequest, manager_required
 from .acts import act
+
+_PER_PAGE = 100  # an import may bring thousands, who come last
 
 
 @manager_required
@@ -81,7 +84,8 @@ def reactivate(request: PersonRequest, pk: int) -> HttpResponse:
 
 
 def _page(request: PersonRequest, **form: str) -> HttpResponse:
-    context = {"people": Person.objects.with_work(), "roles": ROLE_NAMES.items(), "form": form}
+    page = Paginator(Person.objects.with_work(), _PER_PAGE).get_page(request.GET.get("page"))
+    context = {"people": page, "roles": ROLE_NAMES.items(), "form": form}
     return render(request, "people/people.html", context, status=400 if form else 200)
 
 

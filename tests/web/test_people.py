@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -110,6 +111,17 @@ def test_the_list_of_people_asks_the_same_number_of_queries_however_many(as_mana
     with CaptureQueriesContext(connection) as many:
         as_manager.get("/people/")
     assert len(many) == len(few) <= 7
+
+
+def test_thousands_who_came_with_an_import_stand_on_pages_behind_those_who_work_here(
+    as_manager: Client,
+) -> None:
+    labelers = [Person(username=f"imported-{n:03}", labeler=uuid4(), is_active=False) for n in range(150)]
+    Person.objects.bulk_create(labelers)
+    first, second = (as_manager.get(f"/people/?page={n}").content.decode() for n in (1, 2))
+    assert (first.count("imported-149"), second.count("imported-149") > 0) == (0, True)
+    assert "mara" in first
+    assert 'href="?page=2"' in first
 
 
 def test_a_name_is_shown_as_text(as_manager: Client) -> None:
