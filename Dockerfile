@@ -30,4 +30,4 @@ EXPOSE 8000
 
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
-CMD ["python", "-m", "gunicorn", "annotate.wsgi", "-b", "0.0.0.0:8000", "-k", "gthread", "-w", "2", "--threads", "4"]
+CMD ["python", "-m", "gunicorn", "annotate.wsgi", "-b", "0.0.0.0:8000", "-k", "gthread", "-w", "2", "--threads", "4", "--no-control-socket"]

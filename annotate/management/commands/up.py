@@ -117,6 +117,7 @@ def _programs(port: int) -> list[Program]:
     host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
     web = [*python, "gunicorn", "annotate.wsgi", "-b", f"{host}:{port}", "--log-level", "warning"]
     web += ["-k", "gthread", "-w", "2", "--threads", "4", "--graceful-timeout", "5"]
+    web += ["--no-control-socket"]  # one in the home folder, which two instances would share
     here = {"PORT": str(port)}
     # Celery's warning to root is about pickles; ours are JSON, and who runs this as root has decided so.
     working = here | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
