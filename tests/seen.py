@@ -17,8 +17,7 @@ from django.test import Client
 from django.utils import translation
 from django.utils.translation import trans_real
 
-from annotate.loop import label as verbs
-from annotate.models import Label, Person, Problem, QueueItem
+from annotate.models import Person, Problem, QueueItem
 from annotate.web import steps
 from tests.factories import GradedSolutionFactory, ProblemFactory, QueueItemFactory
 
@@ -118,14 +117,6 @@ def problem(**more: Any) -> Problem:
 def item(**more: Any) -> QueueItem:
     solution = GradedSolutionFactory.create(problem=problem(), steps=STEPS, text="\n".join(STEPS))
     return QueueItemFactory.create(solution=solution, **more)
-
-
-def labelled(person: Person, *ratings: int, **more: Any) -> Label:
-    work = verbs.claim(person=person)
-    assert work
-    for index, rating in enumerate(ratings):
-        verbs.rate(person=person, item=work.item, step_index=index, rating=rating)
-    return verbs.submit(person=person, item=work.item, **more)
 
 
 def look(page: Client, path: str = "/label/", **data: Any) -> None:

@@ -9,10 +9,10 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from annotate.loop.concerns import dispute
-from annotate.loop.label import claim, rate, submit
+from annotate.loop.label import rate, submit
 from annotate.models import Concern, Gold, Label, Person, QualityPolicy
 from tests.factories import AnnotatorFactory, GoldFactory, ManagerFactory
-from tests.loop.labelling import STEPS, begin, make_item, rate_all
+from tests.loop.labelling import STEPS, begin, labelled, make_item
 
 pytestmark = pytest.mark.django_db
 
@@ -20,11 +20,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def cleo(db: None) -> Person:
     return AnnotatorFactory.create(username="cleo")
-
-
-def labelled(person: Person, *ratings: int) -> Label:
-    work = rate_all(person, claim(person=person), *ratings)
-    return submit(person=person, item=work.item)
 
 
 def ids(client: APIClient, path: str) -> Any:

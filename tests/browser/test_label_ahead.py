@@ -6,60 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.contrib.sessions.models import Session
-from django.utils import timezone
 
 from annotate.loop import label as verbs
-from annotate.models import Label, Person, Queue, QueueItem, StepRating
-from tests.factories import AnnotatorFactory, QueueItemFactory
+from annotate.models import Label, Person, Queue, QueueItem
+from tests.browser.labelling import Held, item, rate_and_fetch, ratings
+from tests.factories import QueueItemFactory
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SignIn = Callable[[Any, Person], None]
-
-
-def item(page: Page) -> int:
-    return int(page.locator("#work").get_attribute("data-item") or 0)
-
-
-def rate_and_fetch(page: Page, keys: str = "331") -> int:
-    """Rate the item that is shown, to its end, and wait until the next one is there; the item that is shown."""
-    shown = item(page)
-    for key in keys:
-        page.keyboard.press(key)
-    page.locator("#standing:not([data-finish=''])").wait_for()
-    page.wait_for_function("() => ahead.fetched.text")
-    return shown
-
-
-class Held:
-    """Requests that the server gets only once they are let go."""
-
-    def __init__(self, page: Page, pattern: str) -> None:
-        self.page, self.pattern = page, pattern
-        self.routes: list[Route] = []
-        page.route(pattern, self.hold)
-
-    def hold(self, route: Route) -> None:
-        self.routes.append(route)
-
-    def let_go(self) -> None:
-        for route in self.routes:
-            route.continue_()
-        self.page.unroute(self.pattern)
-
-
-def ratings(page: Page) -> dict[int, list[int | None]]:
-    """By item, once the page has nothing left to send."""
-    page.evaluate("() => line")
-    found: dict[int, list[int | None]] = {}
-    for label in Label.objects.exclude(queue_item=None):
-        rated = StepRating.objects.filter(label=label).order_by("step_index")
-        found[label.queue_item_id or 0] = list(rated.values_list("rating", flat=True))
-    return found
 
 
 def test_nothing_is_fetched_for_who_only_looks(label_page: Page) -> None:
@@ -165,83 +123,6 @@ def test_what_was_given_of_both_is_sent_by_the_next_page(label_page: Page, live_
     other.locator("#step-1 [aria-checked=true]").wait_for()
 
 
-def test_a_refused_submit_brings_the_person_back_with_the_reason(label_page: Page) -> None:
-    first = rate_and_fetch(label_page)
-    held = Held(label_page, "**/submit/")
-    label_page.keyboard.press("Enter")
-    second = item(label_page)
-    label_page.keyboard.press("2")
-    Label.objects.get(queue_item=first).ratings.filter(step_index=1).delete()  # as another tab may have
-    held.let_go()
-    label_page.get_by_text("Step 2 is not rated yet.").wait_for()
-    assert item(label_page) == first
-    assert ratings(label_page) == {first: [1, -1], second: [0]}
-    label_page.keyboard.press("j")
-    label_page.locator("#step-2").click()
-    label_page.keyboard.press("3")
-    label_page.locator("#state", has_text="First error: step 3").wait_for()
-    label_page.keyboard.press("Enter")
-    label_page.get_by_text("1 today").wait_for()
-    assert item(label_page) == second
-    assert label_page.locator("#step-1 [aria-checked=true]").get_attribute("value") == "0:0"
-
-
-def test_who_was_too_late_keeps_what_they_rate_now(label_page: Page) -> None:
-    first = rate_and_fetch(label_page)
-    held = Held(label_page, "**/submit/")
-    label_page.keyboard.press("Enter")
-    second = item(label_page)
-    label_page.keyboard.press("3")
-    label_page.keyboard.press("3")
-    QueueItem.objects.filter(pk=first).update(leased_by=None, done_at=timezone.now())
-    held.let_go()
-    label_page.get_by_text("Somebody else finished this solution").wait_for()
-    assert item(label_page) == second
-    assert label_page.locator("li[aria-current=step]").get_attribute("id") == "step-3"
-    assert ratings(label_page)[second] == [1, 1]
-
-
-def test_a_paused_person_is_told_though_the_next_item_was_shown(label_page: Page, ada: Person) -> None:
-    rate_and_fetch(label_page)
-    held = Held(label_page, "**/submit/")
-    label_page.keyboard.press("Enter")
-    Person.objects.filter(pk=ada.pk).update(suspended_at=timezone.now())
-    held.let_go()
-    label_page.get_by_text("You are paused for now").wait_for()
-    assert Label.objects.submitted().count() == 1
-
-
-def test_another_item_comes_where_somebody_else_took_the_one_that_was_shown(label_page: Page) -> None:
-    third = QueueItemFactory.create(solution__steps=["one", "two", "three"], priority=-1)
-    rate_and_fetch(label_page)
-    held = Held(label_page, "**/submit/")
-    label_page.keyboard.press("Enter")
-    second = item(label_page)
-    QueueItem.objects.filter(pk=second).update(leased_by=None)
-    assert verbs.claim(person=AnnotatorFactory.create()).item == second
-    held.let_go()
-    label_page.locator(f"#work[data-item='{third.pk}']").wait_for()
-    label_page.get_by_text("1 today").wait_for()
-
-
-def test_two_tabs_each_show_the_next_item_and_one_label_is_made(label_page: Page, live_server: Any) -> None:
-    other = label_page.context.new_page()
-    other.goto(f"{live_server.url}/label/")
-    first = rate_and_fetch(label_page)
-    other.keyboard.press("3")
-    other.wait_for_function("() => ahead.fetched.text")
-    other.locator("#standing:not([data-finish=''])").wait_for()
-    for page in (label_page, other):
-        page.bring_to_front()
-        page.keyboard.press("Enter")
-        page.evaluate("() => line")
-    assert item(label_page) == item(other) != first
-    assert Label.objects.submitted().get().queue_item_id == first
-    other.keyboard.press("3")
-    assert ratings(other)[item(other)] == [1]
-    assert QueueItem.objects.leased().count() == 1
-
-
 def test_a_submit_taken_back_and_given_again(label_page: Page) -> None:
     QueueItemFactory.create(solution__steps=["one", "two", "three"], priority=-1)
     first = rate_and_fetch(label_page)
@@ -257,29 +138,6 @@ def test_a_submit_taken_back_and_given_again(label_page: Page) -> None:
     label_page.get_by_text("2 today").wait_for()
     assert item(label_page) not in (first, second)
     assert Label.objects.submitted().count() == 2
-
-
-def test_what_was_fetched_long_ago_is_not_shown(label_page: Page) -> None:
-    rate_and_fetch(label_page)
-    label_page.evaluate("() => { ahead.fetched.until = Date.now() - 1; }")
-    held = Held(label_page, "**/submit/")
-    first = item(label_page)
-    label_page.keyboard.press("Enter")
-    label_page.wait_for_timeout(200)
-    assert item(label_page) == first
-    held.let_go()
-    label_page.get_by_text("1 today").wait_for()
-
-
-def test_who_is_signed_out_is_shown_nothing_that_was_fetched(label_page: Page) -> None:
-    first = rate_and_fetch(label_page)
-    Session.objects.all().delete()
-    label_page.keyboard.press("k")
-    label_page.keyboard.press("3")
-    label_page.get_by_text("You are signed out").wait_for()
-    label_page.keyboard.press("Enter")
-    label_page.wait_for_timeout(200)
-    assert item(label_page) == first
 
 
 def test_a_queue_that_asks_further_fetches_nothing(

@@ -36,10 +36,6 @@ def saved(page: Page) -> list[int | None]:
     return list(StepRating.objects.order_by("label", "step_index").values_list("rating", flat=True))
 
 
-def item(page: Page) -> int:
-    return int(page.locator("#work").get_attribute("data-item") or 0)
-
-
 def test_undo_and_redo_walk_through_what_was_given(label_page: Page) -> None:
     for key in "33":
         label_page.keyboard.press(key)

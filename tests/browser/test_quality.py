@@ -9,11 +9,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 
-from annotate.loop import label as verbs
 from annotate.loop.agreement import measure
 from annotate.loop.overlap import spread
 from annotate.models import Concern, Gold, Job, Label, Person, QualityPolicy, StepRating
 from tests.factories import AnnotatorFactory, GoldFactory, ManagerFactory, QueueFactory, QueueItemFactory
+from tests.loop.labelling import labelled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -23,14 +23,6 @@ SignIn = Callable[[Any, Person], None]
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 STEPS = [f"Call it $x$. {HOSTILE}", r"So $\frac{x}{2} = 3$, " + "and so on, " * 30, "So 6.\n\n# Answer\n\n6"]
-
-
-def labelled(person: Person, *ratings: int) -> Label:
-    work = verbs.claim(person=person)
-    assert work
-    for index, rating in enumerate(ratings):
-        verbs.rate(person=person, item=work.item, step_index=index, rating=rating)
-    return verbs.submit(person=person, item=work.item)
 
 
 @pytest.fixture

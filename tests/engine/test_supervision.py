@@ -9,7 +9,7 @@ from prm_backend.text.encoding import encode
 from prm_backend.text.prm800k import parse_record
 from prm_backend.text.supervision import alternatives, labelled_solution
 from prm_backend.training.dataset import make_dataset
-from tests.engine.test_prm800k import PHASE_2, changed, verbatim  # noqa: F401  a fixture
+from tests.engine.records import PHASE_2, changed
 from tests.tiny import tiny_tokenizer
 
 
@@ -38,7 +38,7 @@ def test_ratings_beyond_the_error_train_only_where_that_is_asked_for():
     assert (told.ratings, told.supervised_steps, told.first_error) == ((1, -1, 0), 3, 1)
 
 
-def test_phase_1_trains_on_the_chosen_path_and_a_written_step_counts_as_great(verbatim):  # noqa: F811
+def test_phase_1_trains_on_the_chosen_path_and_a_written_step_counts_as_great(verbatim):
     pencils = labelled_solution(parse_record(json.loads(verbatim[0])))
     assert pencils.steps[1] == "We have $3p+e=1.24$ and $5p+e=1.82$."
     assert pencils.ratings == (1, 1, 1, 1, 1, 1)
@@ -48,7 +48,7 @@ def test_phase_1_trains_on_the_chosen_path_and_a_written_step_counts_as_great(ve
     assert given_up.ratings[-1] == 1
 
 
-def test_each_option_that_was_not_followed_is_the_last_step_of_a_solution_of_its_own(verbatim):  # noqa: F811
+def test_each_option_that_was_not_followed_is_the_last_step_of_a_solution_of_its_own(verbatim):
     pencils = parse_record(json.loads(verbatim[0]))
     path = labelled_solution(pencils).steps
     found = alternatives(pencils)
@@ -64,7 +64,7 @@ def test_alternatives_to_the_served_error_are_rated_behind_what_led_to_it():
     assert (one.steps, one.ratings, one.context) == (("1 + 1 = 2", "2 + 1 = 3"), (1, 1), 1)
 
 
-def test_options_without_a_rating_teach_nothing(verbatim):  # noqa: F811
+def test_options_without_a_rating_teach_nothing(verbatim):
     given_up = parse_record(json.loads(verbatim[6]))
     assert all(one.ratings[-1] is not None for one in alternatives(given_up))
 

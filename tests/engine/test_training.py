@@ -9,48 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from prm_backend.config import PRMConfig
 from prm_backend.reward.checkpoint import read_meta, read_tensors
 from prm_backend.reward.prm import PRM
 from prm_backend.text.encoding import encode
 from prm_backend.training.cache import RowCache
 from prm_backend.training.dataset import TrainingRefused, make_dataset
-from prm_backend.training.trainer import train_prm
-from prm_backend.types import Cancelled, LabelledSolution, Progress, Report
-from tests.tiny import tiny_model_dir, tiny_tokenizer
-
-CONFIG = PRMConfig(
-    trained_layers=1, epochs=3, max_length=256, batch_solutions=4, learning_rate=1e-3, head_learning_rate=0.02
-)
-
-
-def solution(i: int, **changes: object) -> LabelledSolution:
-    """Right where `i` is even: "good" steps; else its second step is "bad"."""
-    steps, ratings = (
-        (("good", "good", "good"), (1, 0, 1)) if i % 2 == 0 else (("good", "bad", "good"), (1, -1, None))
-    )
-    return replace(LabelledSolution(f"Problem {i}?", steps, ratings, id=str(i)), **changes)
-
-
-TRAIN = [solution(i) for i in range(24)]
-HELD_OUT = [solution(i) for i in range(100, 108)]
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tiny_model_dir(tmp_path_factory.mktemp("model") / "base", layers=3))
-
-
-def train(
-    base: str, directory: Path, config: PRMConfig = CONFIG, data=TRAIN, held_out=HELD_OUT, **options
-) -> Report:
-    return train_prm(
-        base, data, held_out, config=config, checkpoint_dir=directory, snapshot_hash="s", **options
-    )
-
-
-def losses(report: Report) -> list[float]:
-    return [point["loss"] for point in report.curve]
+from prm_backend.types import Cancelled, Progress
+from tests.engine.training import CONFIG, HELD_OUT, TRAIN, losses, solution, train
+from tests.tiny import tiny_tokenizer
 
 
 @pytest.mark.parametrize(

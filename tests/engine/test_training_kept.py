@@ -13,16 +13,10 @@ import torch
 from prm_backend.reward.checkpoint import read_tensors
 from prm_backend.reward.prm import PRM, Reading
 from prm_backend.text.encoding import Encoded
-from tests.engine.test_training import TRAIN, solution
-from tests.engine.test_training_ways import HEAD, losses, train
+from tests.engine.training import HEAD, TRAIN, losses, solution, train
 from tests.tiny import tiny_model_dir
 
 NEW = [solution(i) for i in range(24, 30)]
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tiny_model_dir(tmp_path_factory.mktemp("model") / "base", layers=3))
 
 
 @pytest.fixture

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.utils import timezone
+
 from annotate.loop.proposals import KIND, propose
-from annotate.models import Job, JobStatus, Label
+from annotate.models import Job, JobStatus, Label, Worker
 from tests.fakes import ScriptedGenerator
 
 # What the four solutions of the script say at each step.
@@ -31,3 +35,10 @@ def work_off(generator: ScriptedGenerator | None = None) -> int:
 def options_of(label: Label) -> list[tuple[int, int | None, str, int | None, bool]]:
     rows = label.ratings.order_by("step_index", "option")
     return list(rows.values_list("step_index", "option", "source", "rating", "chosen"))
+
+
+def a_model_worker(**more: Any) -> None:
+    now = timezone.now()
+    Worker.objects.update_or_create(
+        name="m", defaults={"queues": "model", "started_at": now, "seen_at": now} | more
+    )

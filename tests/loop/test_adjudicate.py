@@ -10,15 +10,13 @@ import pytest
 from annotate.errors import PlumblineError
 from annotate.loop.adjudicate import NotDecidable, adjudicate, side_with
 from annotate.loop.import_labels import import_labels, read_records
-from annotate.loop.label import claim, submit
-from annotate.loop.overlap import spread
 from annotate.loop.retrain import training_data
 from annotate.loop.second_thoughts import TooLate, take_back
 from annotate.loop.snapshot import snapshot, write_labels
-from annotate.models import Label, Person, Queue, Solution
+from annotate.models import Label, Person, Solution
 from prm_backend.text.prm800k import parse_record
 from tests.factories import AnnotatorFactory, GoldFactory, ManagerFactory, QueueFactory
-from tests.loop.labelling import make_item, rate_all, ratings_of
+from tests.loop.labelling import labels_of_one, ratings_of
 
 pytestmark = pytest.mark.django_db
 
@@ -26,21 +24,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def mara(db: None) -> Person:
     return ManagerFactory.create(username="mara")
-
-
-def labels_of_one(*ratings: tuple[int, ...]) -> list[Label]:
-    """One solution of four steps, labelled by so many people."""
-    queue = Queue.objects.first() or QueueFactory.create()
-    queue.overlap = len(ratings)
-    queue.save()
-    make_item(queue=queue)
-    spread(queue=queue)
-    labels = []
-    for given in ratings:
-        person = AnnotatorFactory.create()
-        work = rate_all(person, claim(person=person), *given)
-        labels.append(submit(person=person, item=work.item))
-    return labels
 
 
 def disputed() -> list[Solution]:

@@ -12,7 +12,7 @@ from annotate.loop.adjudicate import side_with
 from annotate.loop.agreement import agreement_due, measure, measured
 from annotate.models import Job, Label
 from tests.factories import ManagerFactory
-from tests.loop.test_adjudicate import labels_of_one
+from tests.loop.labelling import labels_of_one
 
 pytestmark = pytest.mark.django_db
 

@@ -25,19 +25,10 @@ from annotate.models import Benchmark, Measurement, PRMVersion
 from prm_backend.types import StepScorer
 from tests.factories import AnnotatorFactory, PRMVersionFactory, ServingPRMFactory, SolutionScoreFactory
 from tests.fakes import RecordingTrainer, ScriptedScorer
-from tests.loop.test_retrain import label
+from tests.loop.benchmarks import Wary, rows
+from tests.loop.labelling import label
 
 pytestmark = pytest.mark.django_db
-
-
-def rows(n: int = 20) -> list[dict[str, Any]]:
-    """ProcessBench's shape: in each second solution the second step says "wrong"."""
-    steps = (["Fine.", "Fine."], ["Fine.", "wrong"])
-    return [
-        {"id": f"g-{i}", "generator": "g", "problem": f"Problem {i}?", "steps": steps[i % 2], "label": (-1, 1)[i % 2],
-         "final_answer_correct": i % 2 == 0}
-        for i in range(n)
-    ]  # fmt: skip
 
 
 def file(
@@ -46,19 +37,6 @@ def file(
     made = io.BytesIO(content if isinstance(content, bytes) else json.dumps(content or rows()).encode())
     made.name = name
     return made
-
-
-class Wary(ScriptedScorer):
-    """Finds each step that says "wrong", and is never surer than one in four."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda steps: 0.0)
-
-    def score(self, problems, solutions, *, segmentation="newline-1"):
-        from prm_backend.types import StepProbs
-
-        sure = {"wrong": 0.25}
-        return [[StepProbs(p := sure.get(s, 0.05), 0.0, 1 - p) for s in steps] for steps in solutions]
 
 
 def measured(version: PRMVersion, scorer: StepScorer | None = None) -> dict[str, Any]:

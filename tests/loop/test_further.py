@@ -14,11 +14,11 @@ from annotate.loop.grow import look_again, propose_again
 from annotate.loop.label import claim, flag, rate, submit, undo
 from annotate.loop.second_thoughts import take_back
 from annotate.loop.work import Work
-from annotate.models import Job, JobStatus, Label, Person, Queue, Worker
+from annotate.models import Job, JobStatus, Label, Person, Queue
 from tests.factories import QueueFactory
 from tests.fakes import ScriptedGenerator
 from tests.loop.labelling import STEPS, begin, rate_all
-from tests.loop.proposing import options_of, scripted, work_off
+from tests.loop.proposing import a_model_worker, options_of, scripted, work_off
 from tests.loop.records import export_again, exported, rows_fit_the_schema
 
 pytestmark = pytest.mark.django_db
@@ -28,13 +28,6 @@ pytestmark = pytest.mark.django_db
 def _asks_further(db: None) -> None:
     QueueFactory.create(asks_further=True, options=4)
     a_model_worker()
-
-
-def a_model_worker(**more: Any) -> None:
-    now = timezone.now()
-    Worker.objects.update_or_create(
-        name="m", defaults={"queues": "model", "started_at": now, "seen_at": now} | more
-    )
 
 
 def at_the_error(ada: Person) -> Work:

@@ -19,7 +19,7 @@ from annotate.loop.overlap import spread
 from annotate.loop.work import Work
 from annotate.models import Label, Person, Queue, QueueItem
 from tests.factories import AnnotatorFactory, GoldFactory, ManagerFactory
-from tests.loop.labelling import ask, begin, expire, labelled, make_item, rate_all
+from tests.loop.labelling import begin, expire, labelled, make_item, policy, rate_all
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +64,7 @@ def test_a_label_without_a_served_solution_makes_no_gold(mara: Person) -> None:
 
 
 def test_one_item_in_every_so_many_is_gold_at_a_place_that_differs(ada: Person) -> None:
-    ask(gold_every=5)
+    policy(gold_every=5)
     for _ in range(40):
         make_item()
     GoldFactory.create_batch(8)
@@ -81,7 +81,7 @@ def test_one_item_in_every_so_many_is_gold_at_a_place_that_differs(ada: Person) 
 
 
 def test_nobody_meets_a_gold_twice_and_everybody_meets_them_in_another_order() -> None:
-    ask()
+    policy(gold_every=1)
     for _ in range(12):
         make_item()
     GoldFactory.create_batch(6, accepted=[-1])
@@ -98,7 +98,7 @@ def test_a_gold_never_goes_to_who_made_it_or_labelled_it(ada: Person, ben: Perso
     make_item()
     label = labelled(ada, 1, -1)
     gold = make_gold(label=label, accepted=[1], by=ben)  # ben manages and labels
-    ask()
+    policy(gold_every=1)
     make_item()
     assert not is_gold(claim(person=ada))
     make_item()
@@ -115,7 +115,7 @@ def test_who_answered_a_solution_as_gold_is_not_given_it_as_an_ordinary_item(
     item = make_item()
     gold = make_gold(label=labelled(ben, -1), accepted=[0], by=ManagerFactory.create())
     other = make_item()
-    ask()
+    policy(gold_every=1)
     assert labelled(ada, -1).gold == gold
     Queue.objects.update(overlap=3)
     spread(queue=Queue.objects.get(), solutions=[item.solution_id])
@@ -125,7 +125,7 @@ def test_who_answered_a_solution_as_gold_is_not_given_it_as_an_ordinary_item(
 
 
 def test_gold_comes_in_the_place_of_an_item_never_where_there_is_none(ada: Person) -> None:
-    ask()
+    policy(gold_every=1)
     GoldFactory.create()
     assert claim(person=ada) is None
     make_item()
@@ -133,7 +133,7 @@ def test_gold_comes_in_the_place_of_an_item_never_where_there_is_none(ada: Perso
 
 
 def test_without_gold_left_ordinary_items_come(ada: Person) -> None:
-    ask()
+    policy(gold_every=1)
     retire_gold(gold=GoldFactory.create())
     GoldFactory.create(screens=True)
     make_item()
@@ -141,7 +141,7 @@ def test_without_gold_left_ordinary_items_come(ada: Person) -> None:
 
 
 def test_retired_gold_is_served_again_when_it_is_taken_back(ada: Person) -> None:
-    ask()
+    policy(gold_every=1)
     gold = GoldFactory.create()
     retire_gold(gold=gold)
     use_gold(gold=gold)
@@ -150,12 +150,12 @@ def test_retired_gold_is_served_again_when_it_is_taken_back(ada: Person) -> None
 
 
 def test_a_gold_item_that_is_given_back_waits_for_its_person_alone(ada: Person, ben: Person) -> None:
-    ask()
+    policy(gold_every=1)
     GoldFactory.create()
     make_item()
     work = claim(person=ada)
     rate_all(ada, work, 1)
-    ask(gold_every=0)
+    policy(gold_every=0)
     release(person=ada, item=work.item)
     assert claim(person=ben).item != work.item
     again = claim(person=ada)
@@ -165,7 +165,7 @@ def test_a_gold_item_that_is_given_back_waits_for_its_person_alone(ada: Person, 
 
 
 def test_a_paused_queue_serves_no_gold(ada: Person) -> None:
-    ask()
+    policy(gold_every=1)
     GoldFactory.create()
     item = make_item()
     Queue.objects.update(paused_at=item.created_at)
@@ -178,7 +178,7 @@ def test_a_paused_queue_serves_no_gold(ada: Person) -> None:
 def test_a_gold_item_has_the_fields_and_values_of_any_other(ada: Person, ben: Person) -> None:
     gold = GoldFactory.create()
     ordinary = begin(ada)
-    ask()
+    policy(gold_every=1)
     make_item(solution__round=QueueItem.objects.get(pk=ordinary.item).solution.round)
     served = claim(person=ben)
     assert is_gold(served)
@@ -192,7 +192,7 @@ def test_a_gold_item_has_the_fields_and_values_of_any_other(ada: Person, ben: Pe
 @pytest.mark.parametrize("fetches", [False, True])
 def test_gold_takes_exactly_as_many_queries_at_every_act(fetches: bool, ada: Person) -> None:
     GoldFactory.create_batch(3)
-    policy = ask(gold_every=1)
+    current = policy(gold_every=1)
     for _ in range(4):
         make_item()
     if fetches:  # so that each of the lives was itself fetched ahead
@@ -217,8 +217,8 @@ def test_gold_takes_exactly_as_many_queries_at_every_act(fetches: bool, ada: Per
         return Label.objects.get(queue_item=work.item).gold_id is not None, counts
 
     lives = [a_life(), a_life()]
-    policy.gold_every = 10**4  # the same programme, not due now
-    policy.save()
+    current.gold_every = 10**4  # the same programme, not due now
+    current.save()
     GoldFactory.create()
     lives.append(a_life())
     assert [gold for gold, _ in lives] == [True, True, False]

@@ -20,7 +20,7 @@ from annotate.loop.snapshot import snapshot
 from annotate.loop.standing import agreement_before
 from annotate.models import Gold, Label, Person
 from tests.factories import GoldFactory, ManagerFactory, PRMVersionFactory, SnapshotFactory
-from tests.loop.labelling import ask, labelled, make_item
+from tests.loop.labelling import labelled, make_item, policy
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +48,7 @@ def mara(db: None) -> Person:
 def test_an_answer_agrees_if_the_gold_accepts_its_first_error(
     accepted: list[int], ratings: tuple[int, ...], agrees: bool, ada: Person
 ) -> None:
-    ask()
+    policy(gold_every=1)
     GoldFactory.create(accepted=accepted)
     make_item()
     label = labelled(ada, *ratings)
@@ -58,7 +58,7 @@ def test_an_answer_agrees_if_the_gold_accepts_its_first_error(
 
 
 def test_who_gives_up_on_gold_has_missed_it(ada: Person) -> None:
-    ask()
+    policy(gold_every=1)
     GoldFactory.create(accepted=[0, 1, 2, 3, -1])
     make_item()
     label = submit(person=ada, item=claim(person=ada).item, finish_reason="give_up", comment="x")
@@ -66,7 +66,7 @@ def test_who_gives_up_on_gold_has_missed_it(ada: Person) -> None:
 
 
 def test_gold_answers_never_train_and_call_for_no_training(ada: Person) -> None:
-    ask()
+    policy(gold_every=1)
     GoldFactory.create()
     make_item()
     labelled(ada, 1, -1)
@@ -79,7 +79,7 @@ def test_gold_answers_never_train_and_call_for_no_training(ada: Person) -> None:
 
 
 def test_who_surely_is_below_the_bar_is_paused_and_given_nothing(ada: Person) -> None:
-    ask(agreement_bar=0.6)
+    policy(gold_every=1, agreement_bar=0.6)
     GoldFactory.create_batch(4, accepted=[-1])
     for _ in range(4):
         make_item()
@@ -96,7 +96,7 @@ def test_who_surely_is_below_the_bar_is_paused_and_given_nothing(ada: Person) ->
 
 
 def test_a_lifted_pause_starts_the_count_anew(ada: Person, mara: Person) -> None:
-    ask(agreement_bar=0.6)
+    policy(gold_every=1, agreement_bar=0.6)
     GoldFactory.create_batch(5, accepted=[-1])
     for _ in range(5):
         make_item()
@@ -110,7 +110,7 @@ def test_a_lifted_pause_starts_the_count_anew(ada: Person, mara: Person) -> None
 
 
 def test_only_the_latest_answers_count(ada: Person) -> None:
-    ask(agreement_bar=0.6, agreement_window=4)
+    policy(gold_every=1, agreement_bar=0.6, agreement_window=4)
     GoldFactory.create_batch(8, accepted=[-1])
     for _ in range(8):
         make_item()
@@ -159,7 +159,7 @@ def test_a_corrected_gold_judges_its_answers_anew_and_ends_the_pauses_that_reste
 
 def test_a_pause_that_still_holds_stays_with_its_figures_renewed(ada: Person) -> None:
     golds = paused_by_three_misses(ada)
-    ask(agreement_bar=0.9)
+    policy(gold_every=1, agreement_bar=0.9)
     assert correct_gold(gold=golds[0], accepted=[0]).resumed == ()
     ada.refresh_from_db()
     assert ada.suspended_at
@@ -176,7 +176,7 @@ def test_answers_to_a_withdrawn_gold_count_no_more_nor_is_it_served(ada: Person,
 
 
 def paused_by_three_misses(person: Person) -> list[Gold]:
-    ask()
+    policy(gold_every=1)
     golds = GoldFactory.create_batch(3, accepted=[-1])
     for _ in range(8):
         make_item()

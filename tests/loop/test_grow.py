@@ -15,9 +15,8 @@ from annotate.models import Job, JobStatus, Label, Person, QueueItem, Way
 from prm_backend.types import Progress
 from tests.factories import ProblemFactory, QueueFactory
 from tests.fakes import ScriptedGenerator
-from tests.loop.proposing import options_of, scripted, work_off
+from tests.loop.proposing import a_model_worker, options_of, scripted, work_off
 from tests.loop.records import export_again, exported, rows_fit_the_schema
-from tests.loop.test_further import a_model_worker
 
 pytestmark = pytest.mark.django_db
 

@@ -9,8 +9,7 @@ from annotate.loop.hints import effects
 from annotate.loop.label import claim, submit
 from annotate.models import Label, Person, PRMVersion, Queue, QueueItem, StepScore
 from tests.factories import AnnotatorFactory, PRMVersionFactory, QueueFactory
-from tests.loop.labelling import make_item, rate_all
-from tests.loop.test_adjudicate import labels_of_one
+from tests.loop.labelling import labels_of_one, make_item, rate_all
 
 pytestmark = pytest.mark.django_db
 

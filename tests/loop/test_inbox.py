@@ -12,16 +12,15 @@ from annotate.loop.gold import make_gold, use_gold
 from annotate.loop.grade import grade
 from annotate.loop.inbox import Answered, fix_answer, retire_problem, write_back
 from annotate.loop.label import claim, rate, submit
-from annotate.models import Concern, Gold, Job, Label, Person, Problem, QueueItem, Solution
+from annotate.models import Concern, Gold, Job, Person, Problem, QueueItem, Solution
 from prm_backend.types import Outcome, Verdict
 from tests.factories import (
-    AnnotatorFactory,
     GoldFactory,
     GradedSolutionFactory,
     ManagerFactory,
     QueueItemFactory,
 )
-from tests.loop.labelling import make_item, rate_all
+from tests.loop.labelling import make_item, raised, rate_all
 
 pytestmark = pytest.mark.django_db
 
@@ -41,16 +40,6 @@ class Says:
         if self.on_the_way:
             self.on_the_way()
         return [Verdict(Outcome.CORRECT if a == b.answer else Outcome.WRONG, "compared") for a, b in pairs]
-
-
-def raised(kind: str, problem: Problem | None = None, step_index: int | None = None) -> Concern:
-    solution = GradedSolutionFactory.create(**({"problem": problem} if problem else {}))
-    label = Label.objects.create(
-        problem=solution.problem, solution=solution, annotator=AnnotatorFactory.create(), question={}
-    )
-    return Concern.objects.create(
-        kind=kind, label=label, problem=label.problem, text="?", step_index=step_index
-    )
 
 
 def test_a_corrected_answer_has_all_its_solutions_graded_again(mara: Person, broker: str) -> None:

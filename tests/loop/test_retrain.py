@@ -6,14 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pytest_django import Settings
 
 from annotate.errors import PlumblineError
-from annotate.loop.label import claim, rate, submit
 from annotate.loop.retrain import (
     inputs_of,
     request_retrain,
@@ -23,37 +21,22 @@ from annotate.loop.retrain import (
     training_data,
 )
 from annotate.loop.snapshot import snapshot
-from annotate.models import Job, Label, Person, PRMVersion, Problem
+from annotate.models import Job, Label, PRMVersion, Problem
 from prm_backend import runtime
 from prm_backend.config import PRMConfig
 from prm_backend.types import Progress, Sample
 from tests.conftest import database_url
 from tests.factories import (
     AnnotatorFactory,
-    GradedSolutionFactory,
     PRMVersionFactory,
-    ProblemFactory,
-    QueueItemFactory,
     ServingPRMFactory,
     SnapshotFactory,
 )
 from tests.fakes import RecordingTrainer, ScriptedScorer
+from tests.loop.labelling import label
 from tests.tiny import tiny_model_dir
 
 pytestmark = pytest.mark.django_db
-
-
-def label(
-    person: Person, ratings: Sequence[int] = (-1,), *, held_out: bool = False, finish: str = ""
-) -> Label:
-    """Somebody rates a solution of two steps, as far as `ratings` go, and submits it."""
-    problem = ProblemFactory(held_out=held_out)
-    QueueItemFactory(solution=GradedSolutionFactory(problem=problem, steps=("one", "two")), priority=1)
-    work = claim(person=person)
-    assert work is not None
-    for index, rating in enumerate(ratings):
-        rate(person=person, item=work.item, step_index=index, rating=rating)
-    return submit(person=person, item=work.item, finish_reason=finish, comment="stuck" if finish else "")
 
 
 def test_labels_on_held_out_problems_evaluate_and_never_train() -> None:

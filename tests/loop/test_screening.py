@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from annotate.errors import PlumblineError
 from annotate.loop.gold import withdraw_gold
-from annotate.loop.label import claim, submit
+from annotate.loop.label import claim
 from annotate.loop.retrain import training_data
 from annotate.loop.screening import admit, screen_again, screening_of
 from annotate.loop.second_thoughts import TooLate, can_take_back, take_back
 from annotate.loop.snapshot import snapshot
-from annotate.models import Label, Person, QualityPolicy, QueueItem
+from annotate.models import Label, Person, QueueItem
 from tests.factories import GoldFactory, ManagerFactory, QueueFactory
-from tests.loop.labelling import make_item, rate_all
+from tests.loop.labelling import labelled, make_item, policy, rate_all
 
 pytestmark = pytest.mark.django_db
 
@@ -33,24 +31,12 @@ def four_questions(db: None) -> None:
     policy(screening=True, screening_items=4)
 
 
-def policy(**more: Any) -> None:
-    current = QualityPolicy.current()
-    for name, value in more.items():
-        setattr(current, name, value)
-    current.save()
-
-
-def answer(person: Person, ratings: tuple[int, ...]) -> Label:
-    work = rate_all(person, claim(person=person), *ratings)
-    return submit(person=person, item=work.item)
-
-
 def test_until_admitted_a_person_is_served_screening_gold_alone(ada: Person) -> None:
     GoldFactory.create_batch(4, screens=True)
     GoldFactory.create(screens=False)
     make_item()
     for _ in range(4):
-        label = answer(ada, RIGHT)
+        label = labelled(ada, *RIGHT)
         assert label.gold is not None
         assert label.gold.screens
         assert (label.generation, label.is_initial_screening_question) == (-1, True)
@@ -62,20 +48,20 @@ def test_until_admitted_a_person_is_served_screening_gold_alone(ada: Person) -> 
 def test_three_of_four_admit(right: int, admitted: bool, ada: Person) -> None:
     GoldFactory.create_batch(4, screens=True)
     for ratings in [RIGHT] * right + [WRONG] * (4 - right):
-        answer(ada, ratings)
+        labelled(ada, *ratings)
     ada.refresh_from_db()
     assert (ada.admitted_at is not None, ada.screenings) == (admitted, 1)
 
 
 def test_a_second_attempt_takes_other_questions_or_does_not_begin(ada: Person) -> None:
     GoldFactory.create_batch(6, screens=True)
-    first = {answer(ada, WRONG).gold_id for _ in range(4)}
+    first = {labelled(ada, *WRONG).gold_id for _ in range(4)}
     assert claim(person=ada) is None
     standing = screening_of(ada)
     assert standing
     assert (standing.unmet, standing.attempts_left, standing.out_of_questions) == (2, 1, True)
     GoldFactory.create_batch(2, screens=True)
-    second = {answer(ada, RIGHT).gold_id for _ in range(4)}
+    second = {labelled(ada, *RIGHT).gold_id for _ in range(4)}
     assert not first & second
     ada.refresh_from_db()
     assert ada.admitted_at
@@ -88,7 +74,7 @@ def test_after_the_last_attempt_nothing_is_served_until_a_manager_grants_more(
     policy(screening_attempts=1)
     GoldFactory.create_batch(5, screens=True)
     for _ in range(4):
-        answer(ada, WRONG)
+        labelled(ada, *WRONG)
     assert claim(person=ada) is None
     with pytest.raises(PlumblineError, match="has not met: 1;"):
         screen_again(person=ada, by=mara)
@@ -128,7 +114,7 @@ def test_screening_answers_do_not_pause_and_do_not_train(ada: Person) -> None:
     policy(screening_items=8, agreement_bar=1.0)
     GoldFactory.create_batch(8, screens=True)
     for _ in range(4):
-        answer(ada, WRONG)
+        labelled(ada, *WRONG)
     ada.refresh_from_db()
     assert ada.suspended_at is None
     assert training_data(snapshot()) == ([], [])
@@ -137,7 +123,7 @@ def test_screening_answers_do_not_pause_and_do_not_train(ada: Person) -> None:
 
 def test_an_answer_cannot_be_taken_back_once_the_result_shows_the_right_ones(ada: Person) -> None:
     GoldFactory.create_batch(4, screens=True)
-    label = answer(ada, WRONG)
+    label = labelled(ada, *WRONG)
     assert can_take_back(ada) is None
     with pytest.raises(TooLate, match="screening"):
         take_back(person=ada, label=label.pk)
@@ -153,12 +139,12 @@ def test_nobody_is_screened_where_no_policy_asks_for_it(ada: Person) -> None:
 def test_a_withdrawn_question_is_no_miss_and_its_person_is_named_to_the_manager(ada: Person) -> None:
     golds = GoldFactory.create_batch(9, screens=True)
     for _ in range(4):
-        answer(ada, WRONG)
+        labelled(ada, *WRONG)
     ada.refresh_from_db()
     [wrong] = [gold for gold in golds if gold == ada.labels.order_by("pk")[0].gold]
     then = withdraw_gold(gold=wrong)
     assert (then.answers, then.resumed, then.refused) == (1, (), (ada,))
-    answer(ada, RIGHT)
+    labelled(ada, *RIGHT)
     midway = ada.labels.order_by("-pk")[0].gold
     assert midway is not None
     withdraw_gold(gold=midway)

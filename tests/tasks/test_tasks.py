@@ -46,7 +46,7 @@ from tests.factories import (
     ServingPRMFactory,
     SolutionFactory,
 )
-from tests.loop.test_adjudicate import labels_of_one
+from tests.loop.labelling import labels_of_one
 from tests.student_server import student
 from tests.tiny import tiny_model_dir
 from tests.waiting import eventually

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate.models import Gold, Label, Person, StepRating
-from tests.loop.test_adjudicate import labels_of_one
+from tests.loop.labelling import labels_of_one
 
 pytestmark = pytest.mark.django_db
 

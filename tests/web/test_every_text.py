@@ -27,8 +27,9 @@ from tests.factories import (
     SnapshotFactory,
     SolutionFactory,
 )
-from tests.loop.test_further import a_model_worker
-from tests.seen import item, labelled, left, look, problem, speak_dots, visitor
+from tests.loop.labelling import labelled
+from tests.loop.proposing import a_model_worker
+from tests.seen import item, left, look, problem, speak_dots, visitor
 
 pytestmark = pytest.mark.django_db
 

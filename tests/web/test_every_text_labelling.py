@@ -21,9 +21,9 @@ from tests.factories import (
     RoundProblemFactory,
 )
 from tests.fakes import ScriptedGenerator
-from tests.loop.proposing import work_off
-from tests.loop.test_further import a_model_worker
-from tests.seen import STEPS, TEXT, item, labelled, left, look, problem, speak_dots, visitor
+from tests.loop.labelling import labelled
+from tests.loop.proposing import a_model_worker, work_off
+from tests.seen import STEPS, TEXT, item, left, look, problem, speak_dots, visitor
 
 pytestmark = pytest.mark.django_db
 

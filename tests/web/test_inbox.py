@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate.models import Concern, Problem
-from tests.loop.test_inbox import raised
+from tests.loop.labelling import raised
 
 pytestmark = pytest.mark.django_db
 

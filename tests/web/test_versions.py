@@ -18,7 +18,7 @@ from annotate.loop.benchmark import measure
 from annotate.models import Benchmark, Job, Measurement
 from annotate.web.plots import Line, confusion_chart, line_chart
 from tests.factories import PRMVersionFactory, ServingPRMFactory, SnapshotFactory
-from tests.loop.test_benchmark import Wary, rows
+from tests.loop.benchmarks import Wary, rows
 
 
 def test_a_report_stands_beside_that_of_the_version_that_served(as_manager: Client) -> None:

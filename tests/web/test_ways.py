@@ -15,8 +15,7 @@ from annotate.loop.queues import put_problems
 from annotate.models import Label, Person, Queue, QueueItem, Way
 from tests.factories import AnnotatorFactory, ProblemFactory, QueueFactory, QueueItemFactory
 from tests.fakes import ScriptedGenerator
-from tests.loop.proposing import work_off
-from tests.loop.test_further import a_model_worker
+from tests.loop.proposing import a_model_worker, work_off
 from tests.web.labelling import HTMX, STEPS, post
 
 pytestmark = pytest.mark.django_db
