@@ -38,13 +38,8 @@ from annotate.models import (
 from prm_backend.text.gold import AnswerKind
 
 _MOST_STEP_MS = 2**31 - 1  # what the column holds: 24 days
-NOBODY = {"leased_by": None, "lease_token": None, "lease_expires_at": None, "ahead": False}
-LEASE = {
-    "leased_by": Given("person"),
-    "lease_token": Given("token"),
-    "lease_expires_at": Given("until"),
-    "ahead": Given("ahead"),
-}
+NOBODY = {"leased_by_id": None, "lease_token": None, "lease_expires_at": None, "ahead": False}
+LEASE = {column: Given(column) for column in NOBODY}  # for a Change that is run with a `new_lease`
 _MOST_TRIES = 3
 T = TypeVar("T")
 
@@ -86,19 +81,14 @@ def raced(act: Callable[[], T]) -> T:
         return act()
 
 
-def new_lease(person: Person, *, ahead: bool = False) -> dict[str, object]:
-    values = lease_values(person, ahead=ahead)
+def new_lease(person: int, *, ahead: bool = False) -> dict[str, object]:
+    """The columns of an item that this person holds from now on."""
     return {
-        "leased_by_id": values["person"],
-        "lease_token": values["token"],
-        "lease_expires_at": values["until"],
+        "leased_by_id": person,
+        "lease_token": uuid.uuid4(),
+        "lease_expires_at": lease_end(),
         "ahead": ahead,
     }
-
-
-def lease_values(person: Person, *, ahead: bool = False) -> dict[str, object]:
-    """A new lease, as a Change to LEASE is told of it."""
-    return {"person": person.pk, "token": uuid.uuid4(), "until": lease_end(), "ahead": ahead}
 
 
 def lease_end() -> datetime:
@@ -247,7 +237,5 @@ class Draft:
             return self.item.lease_expires_at
         if not this.filter(leased_by=person).update(lease_expires_at=until):
             another = QueueItem.objects.open().filter(leased_by=person, ahead=False)
-            this.filter(~Exists(another)).update(
-                leased_by=person, lease_token=uuid.uuid4(), lease_expires_at=until, ahead=False
-            )
+            this.filter(~Exists(another)).update(**new_lease(person))
         return until

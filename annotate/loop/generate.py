@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -11,7 +10,7 @@ from django.db.models import Count, OuterRef, Subquery
 from django.utils import timezone
 
 from annotate.models import Round, RoundProblem, Solution, Step
-from prm_backend.generators import GenerationFailed
+from prm_backend.generators import GenerationFailed, seed_of
 from prm_backend.text.gold import AnswerKind, final_answer
 from prm_backend.text.steps import storable, text_hash
 from prm_backend.types import Generator, Progress, ProgressCallback, Sample, silent
@@ -74,8 +73,7 @@ def _sample(
 
 def _seed(where: Round, position: int, have: int) -> int:
     """The same place in the same round draws the same samples, and no two places share a stream."""
-    named = f"{where.seed}/{position}/{have}" if have else f"{where.seed}/{position}"
-    return int.from_bytes(hashlib.sha256(named.encode()).digest()[:4])
+    return seed_of(f"{where.seed}/{position}/{have}" if have else f"{where.seed}/{position}")
 
 
 @transaction.atomic

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from annotate.loop.progress import workers_state
 from annotate.loop.proposed import Waiting
 from annotate.loop.work import followed, open_options, split
 from annotate.models import Job, JobStatus, Label, StepRating, Way
-from prm_backend.generators import GenerationFailed, default_prompt_template
+from prm_backend.generators import GenerationFailed, default_prompt_template, seed_of
 from prm_backend.generators.critique import critique
 from prm_backend.text.steps import text_hash
 from prm_backend.types import Generator, Progress, ProgressCallback, Sampling, silent
@@ -145,5 +144,4 @@ def _wanted(label: Label) -> tuple[int, list[str]] | None:
 
 def _seed(label: Label, before: list[str]) -> int:
     """Others for every person, and the same for the same steps."""
-    named = "\n".join([str(label.pk), *before])
-    return int.from_bytes(hashlib.sha256(named.encode()).digest()[:4])
+    return seed_of("\n".join([str(label.pk), *before]))

@@ -79,7 +79,7 @@ def _take_back(person: Person, label: int, submitted_at: datetime | None) -> Non
     list(held.select_for_update().order_by("ahead").values("pk"))  # in the order that others lock them in
     held.filter(ahead=True).update(**NOBODY)
     held.update(ahead=True, lease_expires_at=lease_end())
-    QueueItem.objects.filter(pk=mine.queue_item.pk).update(done_at=None, **new_lease(person))
+    QueueItem.objects.filter(pk=mine.queue_item.pk).update(done_at=None, **new_lease(person.pk))
 
 
 def _refuse_if_too_late(label: Label) -> None:

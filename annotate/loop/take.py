@@ -16,7 +16,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from annotate.loop.draft import LEASE, NOBODY, lease_end, lease_values, new_lease
+from annotate.loop.draft import LEASE, NOBODY, lease_end, new_lease
 from annotate.loop.screening import next_question
 from annotate.models import (
     Change,
@@ -109,7 +109,7 @@ def take(person: Person) -> Taken | None:
     """Lease one item to the person; None where nothing waits for them. Raises IntegrityError in a race of two tabs."""
     if person.suspended_at is not None:
         return None
-    if _RENEW.run(**lease_values(person)):
+    if _RENEW.run(person=person.pk, **new_lease(person.pk)):
         return _held(person)
     policy = _POLICY.first()
     screens = policy if policy is not None and policy.screens(person) else None
@@ -136,7 +136,7 @@ def take_ahead(person: Person, item: int) -> Taken | None:
     taken: Taken | None
     if True in held:
         if True not in live:
-            _RENEW.run(**lease_values(person, ahead=True))
+            _RENEW.run(person=person.pk, **new_lease(person.pk, ahead=True))
         taken = _held(person, ahead=True)
     else:
         taken = _once_more(lambda: _next(person, policy, ahead=True))
@@ -168,7 +168,7 @@ def _next(person: Person, policy: QualityPolicy | None, *, ahead: bool = False) 
         for (way,) in _BEGUN_WAY.rows(person=person.pk):
             if way == Way.STEP_BY_STEP:
                 return None
-    if _GO_ON.run(**lease_values(person, ahead=ahead)):
+    if _GO_ON.run(person=person.pk, **new_lease(person.pk, ahead=ahead)):
         return _held(person, ahead=ahead)
     gold = _gold_due(person, policy)
     # Queue by queue, as the index of free items is; paused ones are left out once, here.
@@ -181,7 +181,9 @@ def _next(person: Person, policy: QualityPolicy | None, *, ahead: bool = False) 
         elif ahead and queue.way == Way.STEP_BY_STEP:
             if _ANY_PROBLEM.rows(person=person.pk, queue=queue.pk):
                 return None
-        elif _LEASE_FREE[queue.holds].run(queue=queue.pk, **lease_values(person, ahead=ahead)):
+        elif _LEASE_FREE[queue.holds].run(
+            person=person.pk, queue=queue.pk, **new_lease(person.pk, ahead=ahead)
+        ):
             return _held(person, ahead=ahead)
     return None
 
@@ -198,7 +200,7 @@ def _held(person: Person, round_number: int | None = None, *, ahead: bool = Fals
 
 
 def _screening_question(person: Person, policy: QualityPolicy) -> Taken | None:
-    if not _GO_ON_SCREENING.run(**lease_values(person)):
+    if not _GO_ON_SCREENING.run(person=person.pk, **new_lease(person.pk)):
         gold = next_question(person, policy)
         queue = _running().exclude(way=Way.STEP_BY_STEP).first()
         if gold is None or queue is None:
@@ -216,7 +218,7 @@ def _lease_gold(person: Person, gold: Gold, queue: Queue, *, ahead: bool = False
         strategy="gold",
         random_key=random.random(),
         priority=0,
-        **new_lease(person, ahead=ahead),
+        **new_lease(person.pk, ahead=ahead),
     )
     write(item)
 

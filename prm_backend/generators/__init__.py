@@ -5,6 +5,7 @@ Importing this package is free of torch; opening a local model is not.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -57,6 +58,11 @@ def open_generator(spec: str) -> Generator:
 def default_prompt_template(spec: str) -> str:
     """The prompt template to sample `spec` with: a chat server needs to be told the format, our starter knows it."""
     return CHAT_PROMPT if spec.startswith(OPENAI_PREFIX) else Sampling().prompt_template
+
+
+def seed_of(name: str) -> int:
+    """The seed of what has this name: it draws the same again, and no other name draws from its stream."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4])
 
 
 def _server(spec: str) -> tuple[str, str]:
