@@ -5,7 +5,7 @@ Knows neither rows nor tensors, so a web process, a notebook and a test can all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import NamedTuple, Protocol
@@ -17,6 +17,11 @@ class Rating(IntEnum):
     BAD = -1
     OKAY = 0
     GREAT = 1
+
+
+def first_error(ratings: Iterable[int | None]) -> int:
+    """0-based index of the first rating of -1; -1 where there is none (ProcessBench's convention)."""
+    return next((i for i, rating in enumerate(ratings) if rating == Rating.BAD), -1)
 
 
 class Outcome(StrEnum):
@@ -220,8 +225,7 @@ class LabelledSolution:
 
     @property
     def first_error(self) -> int:
-        """0-based index of the first step rated -1; -1 where there is none (ProcessBench's convention)."""
-        return next((i for i, r in enumerate(self.ratings) if r == Rating.BAD), -1)
+        return first_error(self.ratings)
 
     @property
     def supervised_steps(self) -> int:

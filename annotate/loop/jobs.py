@@ -153,12 +153,12 @@ def retry(job: Job, by: Person | None = None) -> Job:
     return enqueue_job(job.kind, job.key, job.payload, by)
 
 
-def held_until(kind: str, key: str = "") -> datetime | None:
+def held_until(kind: str) -> datetime | None:
     """Until when the sweep leaves this kind alone because it failed lately or was cancelled; None: it may go on.
 
     After n failures in a row it waits 1, 4, 16, then 60 minutes; after a cancellation until somebody asks again.
     """
-    ended = Job.objects.filter(kind=kind, key=key).exclude(status__in=(JobStatus.QUEUED, JobStatus.RUNNING))
+    ended = Job.objects.filter(kind=kind, key="").exclude(status__in=(JobStatus.QUEUED, JobStatus.RUNNING))
     latest = list(ended.order_by("-id").values_list("status", "finished_at")[:4])
     if latest and latest[0][0] == JobStatus.CANCELLED:
         return datetime.max.replace(tzinfo=timezone.get_current_timezone())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -24,15 +23,6 @@ _ROUND_LOCK = 0x20D0  # any number that nothing else in this database locks
 
 class RoundRefused(PlumblineError):
     """No round can be started now."""
-
-
-@dataclass(frozen=True)
-class RoundPlan:
-    """What a new round would take; `untouched` of its problems were in no round before."""
-
-    problems: int
-    untouched: int
-    usable: int
 
 
 def start_round(
@@ -89,13 +79,6 @@ def start_round(
         )
         enqueue_job("generate", by=by)
     return new
-
-
-def plan_round(*, problems: int = PROBLEMS) -> RoundPlan:
-    """What `start_round` would take, for a page to say before the button is pressed."""
-    usable = Problem.objects.usable().count()
-    untouched = Problem.objects.untouched().count()
-    return RoundPlan(min(problems, usable), min(problems, untouched), usable)
 
 
 def _next_problems() -> QuerySet[Problem]:

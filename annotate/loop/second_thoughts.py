@@ -37,9 +37,9 @@ def unskip(*, person: Person) -> int:
     return person.labels.drafts().filter(skipped_at__isnull=False).update(skipped_at=None)
 
 
-def can_take_back(person: Person, *, now: datetime | None = None) -> Label | None:
+def can_take_back(person: Person) -> Label | None:
     """The person's latest label, if it can still be taken back."""
-    since = (now or timezone.now()) - timedelta(seconds=QualityPolicy.current().undo_seconds)
+    since = timezone.now() - timedelta(seconds=QualityPolicy.current().undo_seconds)
     labels = person.labels.submitted().filter(
         queue_item__isnull=False, submitted_at__gt=since, is_initial_screening_question=False
     )

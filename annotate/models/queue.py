@@ -298,6 +298,3 @@ class QueueItem(models.Model):
             return self.problem
         assert self.solution is not None  # a_solution_or_a_problem
         return self.solution.problem
-
-    def is_held_by(self, person: Person) -> bool:
-        return self.done_at is None and self.leased_by_id == person.pk

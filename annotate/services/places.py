@@ -23,9 +23,5 @@ def socket_dir(var_dir: Path) -> Path:
     return Path("/tmp") / f"plumbline-{os.getuid()}-{digest}"
 
 
-def postgres_socket(var_dir: Path) -> Path:
-    return socket_dir(var_dir) / _POSTGRES_SOCKET
-
-
 def valkey_socket(var_dir: Path) -> Path:
     return socket_dir(var_dir) / "valkey.sock"

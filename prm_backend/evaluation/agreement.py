@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import cohen_kappa_score
 
-from prm_backend.types import Rating
+from prm_backend.types import Rating, first_error
 
 RATINGS = tuple(sorted(rating.value for rating in Rating))
 RESAMPLES = 1000
+_MOST_PAIRS = 50
 _FEWEST = 10  # solutions below which resampling them says nothing
 
 Counts = npt.NDArray[np.int64]
@@ -39,8 +40,7 @@ class Opinion:
 
     @property
     def first_error(self) -> int:
-        """0-based, -1 for none."""
-        return next((i for i, rating in enumerate(self.ratings) if rating == Rating.BAD), -1)
+        return first_error(self.ratings)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class PairAgreement:
     kappa: Coefficient
 
 
-def step_alpha(opinions: Sequence[Opinion], *, seed: int = 0) -> Coefficient:
+def step_alpha(opinions: Sequence[Opinion]) -> Coefficient:
     """Alpha on step ratings, ordinal: bad and great are further apart than bad and okay. A unit is a step."""
     tables = []
     for several in _by_solution(opinions):
@@ -72,10 +72,10 @@ def step_alpha(opinions: Sequence[Opinion], *, seed: int = 0) -> Coefficient:
                 if rating is not None:
                     table[i, RATINGS.index(rating)] += 1
         tables.append(table)
-    return _alpha(tables, RATINGS, "ordinal", "step rating", seed)
+    return _alpha(tables, RATINGS, "ordinal", "step rating")
 
 
-def first_error_alpha(opinions: Sequence[Opinion], *, seed: int = 0) -> Coefficient:
+def first_error_alpha(opinions: Sequence[Opinion]) -> Coefficient:
     """Alpha on the first error's index, nominal: the right step or another. A unit is a solution."""
     several = _by_solution(opinions)
     domain = sorted({opinion.first_error for group in several for opinion in group})
@@ -85,11 +85,11 @@ def first_error_alpha(opinions: Sequence[Opinion], *, seed: int = 0) -> Coeffici
         for opinion in group:
             table[0, domain.index(opinion.first_error)] += 1
         tables.append(table)
-    return _alpha(tables, domain, "nominal", "first error", seed)
+    return _alpha(tables, domain, "nominal", "first error")
 
 
-def pairwise_kappa(opinions: Sequence[Opinion], *, most: int = 50, seed: int = 0) -> list[PairAgreement]:
-    """Cohen's kappa on the steps that two people have both rated, for the `most` pairs that share the most steps."""
+def pairwise_kappa(opinions: Sequence[Opinion]) -> list[PairAgreement]:
+    """Cohen's kappa on the steps that two people have both rated, for the pairs that share the most steps."""
     shared: dict[tuple[Hashable, Hashable], list[list[tuple[int, int]]]] = defaultdict(list)
     for group in _by_solution(opinions):
         for one, other in combinations(sorted(group, key=lambda opinion: str(opinion.person)), 2):
@@ -97,8 +97,8 @@ def pairwise_kappa(opinions: Sequence[Opinion], *, most: int = 50, seed: int = 0
             steps = [(a, b) for a, b in both if a is not None and b is not None]
             if steps:
                 shared[one.person, other.person].append(steps)
-    found = [PairAgreement(people, _kappa(solutions, seed)) for people, solutions in shared.items()]
-    return sorted(found, key=lambda pair: -pair.kappa.units)[:most]
+    found = [PairAgreement(people, _kappa(solutions)) for people, solutions in shared.items()]
+    return sorted(found, key=lambda pair: -pair.kappa.units)[:_MOST_PAIRS]
 
 
 def _by_solution(opinions: Sequence[Opinion]) -> list[list[Opinion]]:
@@ -110,7 +110,7 @@ def _by_solution(opinions: Sequence[Opinion]) -> list[list[Opinion]]:
 
 
 def _alpha(
-    tables: list[Counts], domain: Sequence[int], level: Literal["ordinal", "nominal"], what: str, seed: int
+    tables: list[Counts], domain: Sequence[int], level: Literal["ordinal", "nominal"], what: str
 ) -> Coefficient:
     """`tables[i]` counts, for each unit of solution i, how many people gave each value of the domain."""
     tables = [
@@ -126,11 +126,11 @@ def _alpha(
         )
     value = float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
     parts = np.stack([_coincidences(table) for table in tables])
-    low, high = _interval(parts, lambda drawn: alphas(drawn, ordinal=level == "ordinal"), seed)
+    low, high = _interval(parts, lambda drawn: alphas(drawn, ordinal=level == "ordinal"))
     return Coefficient(value, low, high, len(counts), len(tables))
 
 
-def _kappa(solutions: list[list[tuple[int, int]]], seed: int) -> Coefficient:
+def _kappa(solutions: list[list[tuple[int, int]]]) -> Coefficient:
     pairs = [pair for steps in solutions for pair in steps]
     if len({rating for pair in pairs for rating in pair}) < 2:
         why = "both gave one and the same rating throughout"
@@ -140,7 +140,7 @@ def _kappa(solutions: list[list[tuple[int, int]]], seed: int) -> Coefficient:
     for part, steps in zip(parts, solutions, strict=True):
         for one, other in steps:
             part[RATINGS.index(one), RATINGS.index(other)] += 1
-    low, high = _interval(parts, kappas, seed)
+    low, high = _interval(parts, kappas)
     return Coefficient(value, low, high, len(pairs), len(solutions))
 
 
@@ -175,13 +175,13 @@ def _coincidences(table: Counts) -> Values:
 
 
 def _interval(
-    parts: Matrices, formula: Callable[[Matrices], Values], seed: int
+    parts: Matrices, formula: Callable[[Matrices], Values]
 ) -> tuple[float, float] | tuple[None, None]:
     """The middle 95 % over resampled solutions, whose steps hang together; `parts` is one matrix a solution."""
     n = len(parts)
     if n < _FEWEST:
         return None, None
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+    drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
     values = formula((drawn @ parts.reshape(n, -1)).reshape(RESAMPLES, *parts.shape[1:]))
     low, high = np.nanpercentile(values, (2.5, 97.5))
     return float(low), float(high)

@@ -18,20 +18,20 @@ class Decision:
     reason: str
 
 
-def decide(candidate: Report, serving: Report | None, *, min_steps: int = MIN_STEPS) -> Decision:
+def decide(candidate: Report, serving: Report | None) -> Decision:
     """Compare two PRMs by `CRITERION`; both reports must come from the same held-out labels.
 
     The log-likelihood uses all three probabilities of every step and needs no threshold; a PRM that is confidently
     wrong pays for it, so it is hard to game by being lucky with few labels or by guessing the commoner rating.
-    With fewer than `min_steps` human-rated steps nothing is promoted automatically. ValueError where the reports
+    With fewer than `MIN_STEPS` human-rated steps nothing is promoted automatically. ValueError where the reports
     judge different labels.
     """
     steps = candidate.metrics.get("human_steps") or 0
-    if steps < min_steps:
+    if steps < MIN_STEPS:
         return Decision(
             False,
-            f"held-out labels cover {steps} human-rated steps and {min_steps} are needed to compare: "
-            f"{min_steps - steps} more, or a manager's decision",
+            f"held-out labels cover {steps} human-rated steps and {MIN_STEPS} are needed to compare: "
+            f"{MIN_STEPS - steps} more, or a manager's decision",
         )
     if serving is None:
         return Decision(True, "no PRM serves yet")

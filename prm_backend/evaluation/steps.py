@@ -18,6 +18,7 @@ from prm_backend.types import (
     StepProbs,
     StepScorer,
     Unscorable,
+    first_error,
 )
 
 RATINGS = (Rating.BAD, Rating.OKAY, Rating.GREAT)
@@ -45,8 +46,7 @@ class _Judged(NamedTuple):
 
     @property
     def first_error(self) -> int:
-        """0-based among the steps judged; -1 where none of them is rated -1."""
-        return next((i for i, (_, rating) in enumerate(self.steps) if rating == Rating.BAD), -1)
+        return first_error(rating for _, rating in self.steps)
 
 
 def evaluate_steps(

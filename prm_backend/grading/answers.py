@@ -169,7 +169,7 @@ def read(text: str) -> Answer:
 
 def _unwrapped(text: str) -> str:
     """The text without braces around the whole of it, and a number out of its `\\text{…}`."""
-    while text.startswith("{") and text.endswith("}") and _closes_at_the_end(text, "{", "}"):
+    while text.startswith("{") and text.endswith("}") and _closes_at_the_end(text, "{"):
         text = text[1:-1].strip()
     whole = TEXT_MACRO.fullmatch(text)
     inner = whole[1].strip() if whole else ""
@@ -189,7 +189,7 @@ def _in_words(text: str) -> Based | None:
 def _read_several(text: str) -> Several | None:
     opening = next((bracket for bracket in _BRACKETS if text.startswith(bracket)), "")
     closing = next((end for end in _BRACKETS.get(opening, "") if text.endswith(end)), "") if opening else ""
-    if opening and closing and _closes_at_the_end(text, opening, closing):
+    if opening and closing and _closes_at_the_end(text, opening):
         inner = text[len(opening) : -len(closing)]
         items = _split(inner)
         if len(items) < 2 and opening != "\\{":
@@ -215,7 +215,7 @@ def _as_one_number(text: str) -> Quantity | None:
     return read_quantity(f"{match[1]} {match[2]}") if match else None
 
 
-def _closes_at_the_end(text: str, opening: str, closing: str) -> bool:
+def _closes_at_the_end(text: str, opening: str) -> bool:
     """Whether the last bracket closes the first, whichever kinds they are (an interval mixes them)."""
     depth = 0
     for i, character in enumerate(text):

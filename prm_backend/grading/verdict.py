@@ -145,22 +145,20 @@ def grade(
     answer: str,
     gold: str | Gold,
     *,
-    limits: GradingLimits = _DEFAULT_LIMITS,
     policy: GradingPolicy = DEFAULT_POLICY,
 ) -> Verdict:
-    """Compare two bare answers with a pool kept for this process; for many pairs make a GraderPool.
+    """Compare two bare answers with a pool kept for this process; for many pairs, or other limits, make a GraderPool.
 
     >>> str(grade("0.5", "1/2").outcome)
     'correct'
     """
-    return _shared_pool(limits, policy).grade(answer, gold)
+    return _shared_pool(policy).grade(answer, gold)
 
 
 def grade_solution(
     text: str,
     gold: str | Gold,
     *,
-    limits: GradingLimits = _DEFAULT_LIMITS,
     policy: GradingPolicy = DEFAULT_POLICY,
 ) -> Verdict:
     """Extract a solution's one final answer and compare that, never the text around it.
@@ -168,7 +166,7 @@ def grade_solution(
     A solution that states none is undecided, "no answer": nothing was compared, and the fault may be the
     extraction's. Whoever needs it to count as not correct (best-of-N, majority vote) can tell by that reason.
     """
-    return _shared_pool(limits, policy).grade_solutions([(text, gold)])[0]
+    return _shared_pool(policy).grade_solutions([(text, gold)])[0]
 
 
 def _is_mathematics(gold: Gold) -> bool:
@@ -196,19 +194,19 @@ def judged(verdict: Verdict, opinion: GraderOpinion) -> Verdict:
     return replace(verdict, outcome=opinion.outcome, reason=reason, opinions=opinions)
 
 
-_shared: dict[tuple[GradingLimits, GradingPolicy], GraderPool] = {}
+_shared: dict[GradingPolicy, GraderPool] = {}
 _shared_by = os.getpid()
 _shared_lock = threading.Lock()
 
 
-def _shared_pool(limits: GradingLimits, policy: GradingPolicy) -> GraderPool:
-    """This process's own pool for these limits and this policy: what a fork inherited belongs to its parent."""
+def _shared_pool(policy: GradingPolicy) -> GraderPool:
+    """This process's own pool for this policy: what a fork inherited belongs to its parent."""
     global _shared_by
     with _shared_lock:
         if _shared_by != os.getpid():
             _shared.clear()
             _shared_by = os.getpid()
-        if (limits, policy) not in _shared:
-            pool = _shared[limits, policy] = GraderPool(size=1, limits=limits, policy=policy)
+        if policy not in _shared:
+            pool = _shared[policy] = GraderPool(size=1, policy=policy)
             atexit.register(pool.close)
-        return _shared[limits, policy]
+        return _shared[policy]

@@ -75,6 +75,10 @@ def begin_two(person: Person) -> tuple[Work, Work]:
     return work, following
 
 
+def holds(person: Person, item: QueueItem) -> bool:
+    return item.done_at is None and item.leased_by_id == person.pk
+
+
 def in_hand(person: Person) -> dict[bool, int]:
     return dict(QueueItem.objects.leased().filter(leased_by=person).values_list("ahead", "pk"))
 

@@ -14,7 +14,7 @@ from annotate.errors import AlreadySubmitted, InvalidFinish, InvalidRating
 from annotate.loop.label import claim, flag, rate, submit, undo
 from annotate.loop.work import Work
 from annotate.models import Label, Person, QueueItem, StepRating
-from tests.loop.labelling import STEPS, begin, make_item, rate_all, ratings_of
+from tests.loop.labelling import STEPS, begin, holds, make_item, rate_all, ratings_of
 
 pytestmark = pytest.mark.django_db
 
@@ -173,7 +173,7 @@ def test_an_inconsistent_finish_is_refused(ada: Person, ratings: tuple, reason: 
     with pytest.raises(InvalidFinish, match=message):
         submit(person=ada, item=work.item, finish_reason=reason)
     assert not Label.objects.submitted().exists()
-    assert QueueItem.objects.get().is_held_by(ada)
+    assert holds(ada, QueueItem.objects.get())
 
 
 def test_giving_up_keeps_the_reason_and_ends_in_the_blank_step(ada: Person) -> None:

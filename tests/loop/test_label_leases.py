@@ -13,7 +13,7 @@ from annotate.loop.label import claim, flag, heartbeat, rate, release, submit, u
 from annotate.loop.take import free_expired
 from annotate.models import Label, Person, QueueItem
 from tests.factories import QueueFactory, QueueItemFactory
-from tests.loop.labelling import begin, expire, make_item, rate_all, ratings_of
+from tests.loop.labelling import begin, expire, holds, make_item, rate_all, ratings_of
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +33,7 @@ def test_the_highest_priority_comes_first(ada: Person) -> None:
 def test_a_claimed_item_is_leased_with_a_token_and_an_end(ada: Person, settings: Any) -> None:
     work = begin(ada)
     item = QueueItem.objects.get()
-    assert item.is_held_by(ada)
+    assert holds(ada, item)
     assert (item.lease_token, item.lease_expires_at) == (work.token, work.lease_expires_at)
     left = item.lease_expires_at - timezone.now()
     assert timedelta(0) < left <= timedelta(seconds=settings.LEASE_SECONDS)
@@ -106,7 +106,7 @@ def test_a_late_submit_is_accepted_when_nobody_took_the_item(ada: Person, ben: P
     expire(work.item)
     assert claim(person=ben).item != work.item
     assert free_expired() == 1  # as the sweep does
-    assert not QueueItem.objects.get(pk=work.item).is_held_by(ada)
+    assert not holds(ada, QueueItem.objects.get(pk=work.item))
     assert submit(person=ada, item=work.item).finish_reason == "found_error"
 
 
@@ -114,7 +114,7 @@ def test_a_late_rating_takes_the_lease_again(ada: Person) -> None:
     work = begin(ada)
     release(person=ada, item=work.item)
     rate(person=ada, item=work.item, step_index=0, rating=1)
-    assert QueueItem.objects.get().is_held_by(ada)
+    assert holds(ada, QueueItem.objects.get())
 
 
 def test_when_somebody_else_holds_the_item_the_draft_is_kept(ada: Person, ben: Person) -> None:
@@ -154,7 +154,7 @@ def test_a_page_left_late_does_not_release_what_a_newer_page_claimed(ada: Person
     old = begin(ada)
     new = claim(person=ada)
     assert not release(person=ada, item=old.item, token=old.token)
-    assert QueueItem.objects.get().is_held_by(ada)
+    assert holds(ada, QueueItem.objects.get())
     assert release(person=ada, item=new.item, token=new.token)
 
 
@@ -171,7 +171,7 @@ def test_somebody_elses_item_looks_like_no_item(ada: Person, ben: Person) -> Non
             with pytest.raises(NotYourItem, match="not begun"):
                 act(item)
     assert not release(person=ben, item=work.item)
-    assert QueueItem.objects.get().is_held_by(ada)
+    assert holds(ada, QueueItem.objects.get())
 
 
 def test_a_tab_left_behind_saves_without_taking_a_second_lease(ada: Person, ben: Person) -> None:

@@ -10,7 +10,7 @@ from annotate.loop.label import claim, rate, submit
 from annotate.loop.reassign import NotReassigned, reassign
 from annotate.models import Label, Person, QualityPolicy, QueueItem
 from tests.factories import AnnotatorFactory, GoldFactory, ManagerFactory, QueueItemFactory
-from tests.loop.labelling import begin, expire, make_item, rate_all, ratings_of
+from tests.loop.labelling import begin, expire, holds, make_item, rate_all, ratings_of
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,7 @@ def test_it_goes_to_nobody_who_cannot_have_it(ada: Person, ben: Person) -> None:
     ):
         with pytest.raises(NotReassigned, match=why):
             reassign(item=item, to=to)
-    assert QueueItem.objects.get(pk=copy.pk).is_held_by(ben)
+    assert holds(ben, QueueItem.objects.get(pk=copy.pk))
 
 
 def test_who_has_another_in_hand_is_given_no_second(ada: Person, ben: Person) -> None:
@@ -53,7 +53,7 @@ def test_who_has_another_in_hand_is_given_no_second(ada: Person, ben: Person) ->
     begin(ada)
     with pytest.raises(NotReassigned, match="one at a time"):
         reassign(item=held.item, to=ada)
-    assert QueueItem.objects.get(pk=held.item).is_held_by(ben)
+    assert holds(ben, QueueItem.objects.get(pk=held.item))
 
 
 def test_gold_is_taken_back_but_given_to_nobody_else(ada: Person, ben: Person) -> None:

@@ -21,6 +21,7 @@ from tests.factories import (
     QueueFactory,
     QueueItemFactory,
 )
+from tests.loop.labelling import holds
 
 
 def test_items_are_counted_by_the_arm_that_chose_them(as_manager: Client, annotator: Person) -> None:
@@ -154,7 +155,7 @@ def test_a_manager_reassigns_what_somebody_holds(
     assert as_annotator.post(path, {"to": "ben"}).status_code == 403
     as_manager.post(path, {"to": "ben"})
     item.refresh_from_db()
-    assert item.is_held_by(ben)
+    assert holds(ben, item)
     as_manager.post(path, {"to": ""})
     item.refresh_from_db()
     assert item.leased_by is None
