@@ -49,3 +49,9 @@ def ratings(page: Page) -> dict[int, list[int | None]]:
         rated = StepRating.objects.filter(label=label).order_by("step_index")
         found[label.queue_item_id or 0] = list(rated.values_list("rating", flat=True))
     return found
+
+
+def saved(page: Page) -> list[int | None]:
+    """The ratings in the database, once the page has nothing left to send."""
+    page.evaluate("() => line")
+    return list(StepRating.objects.order_by("label", "step_index").values_list("rating", flat=True))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from annotate.models import Label, Person, QueueItem, StepRating
+from tests.browser.labelling import saved
 from tests.factories import PASSWORD, AnnotatorFactory, QueueItemFactory
 
 if TYPE_CHECKING:
@@ -30,12 +31,6 @@ def label_page(page: Page, live_server: Any, ada: Person, sign_in: Callable[[Pag
     sign_in(page, ada)
     page.goto(f"{live_server.url}/label/")
     return page
-
-
-def saved(page: Page) -> list[int | None]:
-    """The ratings in the database, once the page has nothing left to send."""
-    page.evaluate("() => line")
-    return list(StepRating.objects.order_by("label", "step_index").values_list("rating", flat=True))
 
 
 def now(page: Page) -> str | None:

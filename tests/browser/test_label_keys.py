@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from annotate.loop.keymap import choose_keys
-from annotate.models import Concern, Label, Person, StepRating
+from annotate.models import Concern, Label, Person
+from tests.browser.labelling import saved
 from tests.factories import QueueItemFactory
 
 if TYPE_CHECKING:
@@ -29,11 +30,6 @@ def label_page(
     sign_in(page, ada)
     page.goto(f"{live_server.url}/label/")
     return page
-
-
-def saved(page: Page) -> list[int | None]:
-    page.evaluate("() => line")
-    return list(StepRating.objects.order_by("label", "step_index").values_list("rating", flat=True))
 
 
 def test_undo_and_redo_walk_through_what_was_given(label_page: Page) -> None:

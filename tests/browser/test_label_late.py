@@ -9,6 +9,7 @@ import pytest
 from django.contrib.sessions.models import Session
 
 from annotate.models import Label, Person, StepRating
+from tests.browser.labelling import saved
 from tests.factories import AnnotatorFactory
 
 if TYPE_CHECKING:
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SignIn = Callable[[Any, Person], None]
-
-
-def ratings(page: Page) -> list[int | None]:
-    page.evaluate("() => line")
-    return list(StepRating.objects.order_by("label", "step_index").values_list("rating", flat=True))
 
 
 def kept(page: Page) -> int:
@@ -41,7 +37,7 @@ def test_what_was_given_without_a_network_is_sent_by_the_next_page(
     label_page.context.set_offline(False)
     assert not StepRating.objects.exists()
     other.goto(f"{live_server.url}/label/")
-    assert ratings(other) == [1, 0]
+    assert saved(other) == [1, 0]
     assert other.locator("[aria-checked=true]").evaluate_all("all => all.map(b => b.value)") == ["0:1", "1:0"]
     assert other.locator("li[aria-current=step]").get_attribute("id") == "step-3"
     assert kept(other) == 0
@@ -69,7 +65,7 @@ def test_a_server_that_restarts_loses_nothing(label_page: Page) -> None:
     label_page.get_by_text("The server does not answer").wait_for()
     label_page.unroute("**/rate/")
     label_page.get_by_text("The server does not answer").wait_for(state="hidden")
-    assert ratings(label_page) == [1, 0]
+    assert saved(label_page) == [1, 0]
 
 
 def test_an_answer_that_got_lost_is_asked_for_again_and_changes_nothing(label_page: Page) -> None:
@@ -85,7 +81,7 @@ def test_an_answer_that_got_lost_is_asked_for_again_and_changes_nothing(label_pa
     label_page.route("**/rate/", lose_the_first_answer)
     for key in "32":
         label_page.keyboard.press(key)
-    assert ratings(label_page) == [1, 0]
+    assert saved(label_page) == [1, 0]
     assert lost == [200]
 
 
@@ -98,10 +94,10 @@ def test_a_tab_that_was_offline_does_not_overwrite_what_another_gave_since(
     label_page.keyboard.press("3")
     label_page.get_by_text("The server does not answer").wait_for()
     other.keyboard.press("2")
-    assert ratings(other) == [0]
+    assert saved(other) == [0]
     label_page.unroute("**/rate/")
     label_page.get_by_text("The server does not answer").wait_for(state="hidden")
-    assert ratings(label_page) == [0]
+    assert saved(label_page) == [0]
 
 
 def test_a_submit_in_one_tab_shows_the_next_item_in_the_other_with_its_next_key(

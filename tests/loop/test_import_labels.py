@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import threading
 from datetime import UTC, datetime
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -14,13 +13,13 @@ from typing import Any
 import pytest
 from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from annotate.loop.import_labels import import_labels, read_records
 from annotate.loop.problems import ImportSummary
 from annotate.loop.snapshot import write_labels
 from annotate.models import Label, Person, Problem, Solution, Step, StepRating
 from tests.factories import ProblemFactory
+from tests.waiting import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -211,17 +210,7 @@ def test_a_bad_record_is_refused_with_its_line_and_the_good_ones_go_in(bad: Any,
 
 @pytest.mark.django_db(transaction=True)
 def test_two_imports_of_one_file_at_once_add_each_label_once(verbatim: list[str]) -> None:
-    summaries = []
-
-    def run() -> None:
-        summaries.append(bring_in(*verbatim))
-        connection.close()
-
-    threads = [threading.Thread(target=run) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    summaries = at_once(lambda: bring_in(*verbatim))
     assert sorted(s.added for s in summaries) == [0, 8]
     assert exported() == verbatim
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -17,6 +15,7 @@ from annotate.errors import PlumblineError
 from annotate.loop import jobs
 from annotate.models import Job, JobStatus
 from prm_backend.types import Cancelled, Progress
+from tests.waiting import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,18 +46,7 @@ def test_asking_twice_makes_one_job_and_one_message() -> None:
 
 
 def test_many_who_ask_at_once_get_the_same_job() -> None:
-    found: list[int] = []
-
-    def ask() -> None:
-        found.append(jobs.enqueue_job("retrain").pk)
-        connection.close()
-
-    crowd = [threading.Thread(target=ask) for _ in range(8)]
-    for one in crowd:
-        one.start()
-    for one in crowd:
-        one.join()
-    assert len(found) == 8
+    found = at_once(lambda: jobs.enqueue_job("retrain").pk, times=8)
     assert len(set(found)) == 1
 
 

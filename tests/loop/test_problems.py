@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 import time
 from collections.abc import Iterator
 from io import StringIO
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from annotate.loop.problems import BATCH, Refusals, import_problems
 from annotate.models import Problem
@@ -21,6 +19,7 @@ from prm_backend.text.rows import Refused
 from prm_backend.text.steps import text_hash
 from prm_backend.types import Progress
 from tests.factories import ProblemFactory
+from tests.waiting import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -132,17 +131,7 @@ def test_progress_hears_the_rows_read_so_far() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_imports_of_one_file_at_once_count_each_problem_once() -> None:
-    summaries = []
-
-    def run() -> None:
-        summaries.append(import_problems(rows=rows(3 * BATCH)))
-        connection.close()
-
-    threads = [threading.Thread(target=run) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    summaries = at_once(lambda: import_problems(rows=rows(3 * BATCH)))
     assert sum(s.added for s in summaries) == sum(s.known for s in summaries) == 3 * BATCH
     assert Problem.objects.count() == 3 * BATCH
 

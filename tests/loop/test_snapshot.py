@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from pathlib import Path
 
 import pytest
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
-from django.db import connection
 
 from annotate.loop.snapshot import snapshot
 from annotate.models import Label, Snapshot
@@ -20,6 +18,7 @@ from tests.factories import (
 )
 from tests.loop.labelling import labelled
 from tests.loop.records import exported_bytes, make_labels
+from tests.waiting import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -74,17 +73,7 @@ def test_a_file_that_a_kill_left_half_written_is_not_taken_for_a_snapshot() -> N
 @pytest.mark.django_db(transaction=True)
 def test_two_snapshots_at_once_are_one_and_leave_one_file() -> None:
     make_labels(200)
-    kept: list[Snapshot] = []
-
-    def run() -> None:
-        kept.append(snapshot())
-        connection.close()
-
-    threads = [threading.Thread(target=run) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    kept = at_once(snapshot)
     assert kept[0] == kept[1] == Snapshot.objects.get()
     _, files = default_storage.listdir("snapshots")
     assert [f for f in files if kept[0].sha256 in f] == [Path(kept[0].path).name]

@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from annotate import tasks
 from annotate.loop import checkpoints, jobs, waiting
-from annotate.loop.label import claim, rate, submit
+from annotate.loop.label import claim
 from annotate.loop.queues import put_problems
 from annotate.loop.retrain import request_retrain
 from annotate.loop.rounds import start_round
@@ -46,7 +46,7 @@ from tests.factories import (
     ServingPRMFactory,
     SolutionFactory,
 )
-from tests.loop.labelling import labels_of_one
+from tests.loop.labelling import labelled, labels_of_one
 from tests.student_server import student
 from tests.tiny import tiny_model_dir
 from tests.waiting import eventually
@@ -165,10 +165,7 @@ def test_retrain_killed_in_the_middle_trains_one_version_later(
     person = AnnotatorFactory()
     for _ in range(20):
         QueueItemFactory(prm=PRMVersion.objects.serving() or serving_prm(base))
-        work = claim(person=person)
-        assert work is not None
-        rate(person=person, item=work.item, step_index=0, rating=-1)
-        submit(person=person, item=work.item)
+        labelled(person, -1)
     request_retrain()
     start_worker("quick")
     job = kill_while(start_worker("model"), "retrain", settings)
@@ -237,10 +234,7 @@ def test_a_cancelled_retrain_stops_and_leaves_the_serving_version(
     prm = serving_prm(base)
     person = AnnotatorFactory()
     QueueItemFactory(prm=prm)
-    work = claim(person=person)
-    assert work is not None
-    rate(person=person, item=work.item, step_index=0, rating=-1)
-    submit(person=person, item=work.item)
+    labelled(person, -1)
     request_retrain()
     start_worker("quick")
     start_worker("model")
