@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from annotate.loop.people import Access, add_person
 from annotate.loop.problems import import_problems
 from annotate.loop.queues import default_queue
 from annotate.loop.rounds import start_round
-from annotate.models import ANNOTATOR, MANAGER, Person, Round
+from annotate.models import ANNOTATOR, MANAGER, Person, Round, Turn
 from prm_backend.generators.starter.problems import SAMPLE_SEED, make_problems
 from prm_backend.text.problems import ProblemRow
 
 SAMPLE_PROBLEMS = 200
-_FIRST_RUN_LOCK = 0xF125  # any number that nothing else in this database locks
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,7 @@ class FirstRun:
 @transaction.atomic
 def first_run() -> FirstRun | None:
     """Fill an empty database, so that there is something to do; None where anybody is there already."""
-    with connection.cursor() as cursor:  # two hosts that start at once
-        cursor.execute("select pg_advisory_xact_lock(%s)", [_FIRST_RUN_LOCK])
+    Turn.FIRST_RUN.take()  # two hosts that start at once
     if Person.objects.exists():
         return None
     default_queue()

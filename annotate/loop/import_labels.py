@@ -15,9 +15,9 @@ from uuid import UUID
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
-from annotate.loop.problems import ImportSummary, Refusals, import_problems, take_turns
+from annotate.loop.problems import ImportSummary, Refusals, import_problems
 from annotate.loop.snapshot import is_error, label_lines
-from annotate.models import HOW_FAR, Label, Person, Problem, Solution, Step, StepRating, Way
+from annotate.models import HOW_FAR, Label, Person, Problem, Solution, Step, StepRating, Turn, Way
 from prm_backend.text.formats import how_to_convert
 from prm_backend.text.prm800k import EXTRA_KEY, LabelledStep, Record, parse_record, to_dict, to_json
 from prm_backend.text.problems import ProblemRow
@@ -120,7 +120,7 @@ def _why_not_extra(record: Record) -> str:
 @transaction.atomic
 def _add(records: dict[str, Record], source: str) -> int:
     """Insert those of `records` (by hash) that are new, and return how many were."""
-    take_turns()
+    Turn.IMPORT.take()  # so that each row is counted as added once
     known = _known(records)
     new = {digest: record for digest, record in records.items() if digest not in known}
     people = _people({UUID(record.labeler) for record in new.values()})

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from annotate.models import Problem
+from annotate.models import Problem, Turn
 from prm_backend.text.gold import write_tests
 from prm_backend.text.problems import ProblemRow
 from prm_backend.text.rows import Refused
@@ -16,7 +16,6 @@ from prm_backend.text.steps import is_storable, text_hash
 from prm_backend.types import Progress, ProgressCallback, silent
 
 BATCH = 1000
-_IMPORT_LOCK = 0x1A7E57E9  # any number that nothing else in this database locks
 _LONGEST = {field.name: field.max_length for field in Problem._meta.fields if field.max_length}
 _HIGHEST_LEVEL = 32767  # PositiveSmallIntegerField
 
@@ -81,15 +80,6 @@ def import_problems(
     return refused.told(added=added, known=known)
 
 
-def take_turns() -> None:
-    """Let imports at once add one batch at a time, so that each row is counted as added once.
-
-    Held until the transaction ends. The constraints would keep a text from being added twice in any case.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("select pg_advisory_xact_lock(%s)", [_IMPORT_LOCK])
-
-
 def _batches(rows: Iterable[ProblemRow | Refused]) -> Iterator[list[ProblemRow | Refused]]:
     remaining = iter(rows)
     while batch := list(islice(remaining, BATCH)):
@@ -114,7 +104,7 @@ def _why_not(row: ProblemRow) -> str:
 @transaction.atomic
 def _add(rows: dict[str, ProblemRow]) -> int:
     """Insert those of `rows` (by text hash) that are new, and return how many were."""
-    take_turns()
+    Turn.IMPORT.take()  # so that each row is counted as added once; constraints keep a text from being added twice
     known = set(Problem.objects.filter(text_hash__in=list(rows)).values_list("text_hash", flat=True))
     new = [
         Problem(

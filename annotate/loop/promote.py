@@ -5,18 +5,16 @@ Promotion moves no queue item: the workers score what is open again, and only th
 
 from __future__ import annotations
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
-from annotate.models import Person, PRMStatus, PRMVersion
+from annotate.models import Person, PRMStatus, PRMVersion, Turn
 from prm_backend.evaluation import promotion
 from prm_backend.text.steps import storable
 from prm_backend.types import Report
-
-_PROMOTION_LOCK = 0x9203  # any number that nothing else in this database locks
 
 
 class MovedOn(PlumblineError):
@@ -28,7 +26,7 @@ class MovedOn(PlumblineError):
 @transaction.atomic
 def promote(*, version: PRMVersion, by: Person | None = None, reason: str = "") -> PRMVersion:
     """Let this version serve, whatever its status was; the one that served is retired. Serving already: nothing."""
-    _one_at_a_time()
+    Turn.PROMOTION.take()
     version = PRMVersion.objects.get(pk=version.pk)
     if version.status == PRMStatus.PROMOTED:
         return version
@@ -42,7 +40,7 @@ def promote(*, version: PRMVersion, by: Person | None = None, reason: str = "") 
 @transaction.atomic
 def reject(*, version: PRMVersion, by: Person | None = None, reason: str = "") -> PRMVersion:
     """Turn a candidate down. Raises PlumblineError where it is none."""
-    _one_at_a_time()
+    Turn.PROMOTION.take()
     version = PRMVersion.objects.get(pk=version.pk)
     if version.status != PRMStatus.CANDIDATE:
         raise PlumblineError(
@@ -60,7 +58,7 @@ def roll_back(*, by: Person | None = None, reason: str = "", to: int | None = No
     `to` is its number as the caller knows it, so that a button pressed twice, or by two managers, goes back one step.
     Raises PlumblineError where another one served before, or none.
     """
-    _one_at_a_time()
+    Turn.PROMOTION.take()
     serving, previous = PRMVersion.objects.serving(), PRMVersion.objects.previous()
     if serving is not None and serving.number == to:
         return serving
@@ -84,7 +82,7 @@ def decide(*, candidate: PRMVersion) -> PRMVersion:
     A worse one is rejected. One that cannot be compared stays a candidate, for a manager to decide on. A version
     that is decided already stays as it is.
     """
-    _one_at_a_time()
+    Turn.PROMOTION.take()
     candidate = PRMVersion.objects.get(pk=candidate.pk)
     if candidate.status != PRMStatus.CANDIDATE or candidate.decision:
         return candidate
@@ -116,8 +114,3 @@ def _decide(version: PRMVersion, status: PRMStatus, by: Person | None, reason: s
     version.decision = f"{version.decision}\n{who}{storable(reason)}".strip()
     version.decided_by = by
     version.save(update_fields=("status", "decision", "decided_by", "promoted_at"))
-
-
-def _one_at_a_time() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("select pg_advisory_xact_lock(%s)", [_PROMOTION_LOCK])

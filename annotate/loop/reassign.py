@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
@@ -10,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
-from annotate.loop.draft import NOBODY
+from annotate.loop.draft import NOBODY, new_lease
 from annotate.models import Person, QueueItem
 
 KEPT_FOR = timedelta(days=1)  # what is given waits so long for its person to come
@@ -42,10 +41,7 @@ def reassign(*, item: int, to: Person | None) -> None:
     try:
         with transaction.atomic():
             QueueItem.objects.filter(pk=item).update(
-                leased_by=to,
-                lease_token=uuid.uuid4(),
-                lease_expires_at=timezone.now() + KEPT_FOR,
-                ahead=False,
+                **new_lease(to.pk) | {"lease_expires_at": timezone.now() + KEPT_FOR}
             )
     except IntegrityError:
         raise NotReassigned(

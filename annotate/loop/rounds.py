@@ -5,20 +5,19 @@ from __future__ import annotations
 import secrets
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, Max, QuerySet
 from django.utils.translation import gettext as _
 
 from annotate.errors import PlumblineError
 from annotate.loop.jobs import enqueue_job
-from annotate.models import Person, Problem, Round, RoundProblem
+from annotate.models import Person, Problem, Round, RoundProblem, Turn
 from prm_backend.config import SelectionConfig
 from prm_backend.generators import default_prompt_template
 from prm_backend.types import Sampling
 
 PROBLEMS = 40
 SAMPLES_PER_PROBLEM = 8
-_ROUND_LOCK = 0x20D0  # any number that nothing else in this database locks
 
 
 class RoundRefused(PlumblineError):
@@ -47,8 +46,7 @@ def start_round(
     if problems < 1 or samples_per_problem < 1:
         raise RoundRefused(_("A round needs at least one problem and one sample for each."))
     with transaction.atomic():
-        with connection.cursor() as cursor:  # two clicks at once start one round
-            cursor.execute("select pg_advisory_xact_lock(%s)", [_ROUND_LOCK])
+        Turn.ROUND.take()  # two clicks at once start one round
         running = Round.objects.running().first()
         if running is not None and not force:
             raise RoundRefused(

@@ -16,17 +16,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max
 
 from annotate.loop import checkpoints
 from annotate.loop.benchmark import ask_to_measure
-from annotate.models import PRMVersion, Snapshot
+from annotate.models import PRMVersion, Snapshot, Turn
 from prm_backend.config import PRMConfig, config_hash
 from prm_backend.types import LabelledSolution, Progress, ProgressCallback, Report
 
 _FORGOTTEN_AFTER = 24 * 60 * 60  # seconds; nobody tries a training again that was left so long ago
-_NUMBER_LOCK = 0x9204  # any number that nothing else in this database locks
 
 
 class Trainer(Protocol):
@@ -110,8 +109,7 @@ def train_version(
 def _write(
     inputs: TrainingInputs, prefix: str, report: dict[str, Any], snapshot: Snapshot | None, n_labels: int
 ) -> PRMVersion:
-    with connection.cursor() as cursor:
-        cursor.execute("select pg_advisory_xact_lock(%s)", [_NUMBER_LOCK])
+    Turn.VERSION_NUMBER.take()
     newest = PRMVersion.objects.aggregate(number=Max("number"))["number"]
     version, created = PRMVersion.objects.get_or_create(
         inputs_hash=inputs.hash,

@@ -12,6 +12,7 @@ from .round import Round, RoundProblem
 from .score import SolutionScore, StepScore
 from .solution import Solution, Step
 from .statement import Change, Given, Statement, write
+from .turns import Turn
 
 __all__ = [
     "ANNOTATOR",
@@ -47,6 +48,7 @@ __all__ = [
     "Step",
     "StepRating",
     "StepScore",
+    "Turn",
     "Way",
     "Worker",
     "write",
