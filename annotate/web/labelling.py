@@ -11,11 +11,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
@@ -23,21 +21,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from annotate.errors import AlreadySubmitted, PlumblineError
-from annotate.loop import concerns, progress, second_thoughts
+from annotate.loop import concerns, second_thoughts
 from annotate.loop import label as verbs
-from annotate.loop.screening import screening_of
-from annotate.loop.take import SCREENING_GENERATION
-from annotate.loop.work import Work
-from annotate.models import HOW_FAR, Given, Label, Person, QueueItem, Statement, Way
 
 from . import sent
 from .access import PersonRequest, View, annotator_required
 from .keys import sheet
-from .prose import parts
-
-_TODAY = Statement(
-    lambda: Label.objects.filter(annotator=Given("person")).submitted_since(Given("midnight")).paces()
-)
+from .shown import show, show_changes, show_next, today, work_context
 
 
 @annotator_required
@@ -95,7 +85,7 @@ def rate(request: PersonRequest, item: int) -> HttpResponse:
         step_ms=sent.step_ms(request).get(index, 0),
         active_ms=sent.active_ms(request),
     )
-    return _show_changes(request, work, index)
+    return show_changes(request, work, index)
 
 
 @act_on_item
@@ -109,7 +99,7 @@ def flag(request: PersonRequest, item: int) -> HttpResponse:
         given_at=sent.given_at(request),
         active_ms=sent.active_ms(request),
     )
-    return _show_changes(request, work, index)
+    return show_changes(request, work, index)
 
 
 @act_on_item
@@ -120,13 +110,13 @@ def undo(request: PersonRequest, item: int) -> HttpResponse:
         step_index=sent.number(request, "step"),
         active_ms=sent.active_ms(request),
     )
-    return _show_changes(request, work, min(work.changed, default=None))
+    return show_changes(request, work, min(work.changed, default=None))
 
 
 @act_on_item
 def dispute(request: PersonRequest, item: int) -> HttpResponse:
     concerns.dispute(person=request.user, item=item, text=request.POST.get("text", ""))
-    return _show_next(
+    return show_next(
         request, notice=_("Thank you: a manager will look at the answer. Go on rating the steps.")
     )
 
@@ -150,7 +140,7 @@ def submit(request: PersonRequest, item: int) -> HttpResponse:
         return redirect("screening" if request.user.screenings > screenings else "label")
     done, work = verbs.submit_and_claim(person=request.user, **given)
     if work is not None and work.item == sent.number(request, "shown"):
-        response = render(request, "label/label.html#lacking", {"done": done, "today": _today(request.user)})
+        response = render(request, "label/label.html#lacking", {"done": done, "today": today(request.user)})
         response["HX-Reswap"], response["Plumbline-Token"] = "none", str(work.token)
         return response
     return show(request, work, done=done, screened=request.user.screenings > screenings)
@@ -162,7 +152,7 @@ def ahead(request: PersonRequest, item: int) -> HttpResponse:
     work = verbs.fetch_ahead(person=request.user, item=item)
     if work is None or work.lease_expires_at is None:
         return HttpResponse(status=204)
-    response = render(request, "label/label.html#work", sheet(request.user) | _shown(work))
+    response = render(request, "label/label.html#work", sheet(request.user) | work_context(work))
     response["Plumbline-Seconds"] = str(int((work.lease_expires_at - timezone.now()).total_seconds()))
     return response
 
@@ -170,13 +160,13 @@ def ahead(request: PersonRequest, item: int) -> HttpResponse:
 @act_on_item
 def skip(request: PersonRequest, item: int) -> HttpResponse:
     second_thoughts.skip(person=request.user, item=item, active_ms=sent.active_ms(request))
-    return _show_next(request)
+    return show_next(request)
 
 
 @act
 def unskip(request: PersonRequest) -> HttpResponse:
     second_thoughts.unskip(person=request.user)
-    return _show_next(request)
+    return show_next(request)
 
 
 @act
@@ -191,7 +181,7 @@ def take_back(request: PersonRequest, pk: int) -> HttpResponse:
             return show(request, verbs.claim(person=request.user), notice=str(error), status=status)
         messages.error(request, str(error))
         return redirect("work")
-    return _show_next(request)
+    return show_next(request)
 
 
 @act_on_item
@@ -211,108 +201,9 @@ def release(request: PersonRequest, item: int) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def _show_next(request: PersonRequest, **more: Any) -> HttpResponse:
-    if request.htmx:
-        return show(request, verbs.claim(person=request.user), **more)
-    if notice := more.get("notice"):
-        messages.success(request, notice)
-    return redirect("label")
-
-
-def show(
-    request: PersonRequest,
-    work: Work | None,
-    *,
-    notice: str = "",
-    screened: bool = False,
-    done: Label | None = None,
-    status: int = 200,
-) -> HttpResponse:
-    """The whole page, or for page.js the part of it that a new item, or a grown one, replaces.
-
-    `done`: the label just submitted, which can be taken back; `screened`: a screening just ended.
-    """
-    context: dict[str, Any] = {"work": work, "notice": notice, "screened": screened, "refused": status >= 400}
-    if done is not None and not done.is_initial_screening_question:
-        context["done"] = done
-    context |= {"server_ms": int(timezone.now().timestamp() * 1000), "today": _today(request.user)}
-    context |= sheet(request.user)
-    if work is None:
-        context |= _why_nothing(request)
-    else:
-        context |= _shown(work)
-        if work.generation == SCREENING_GENERATION:
-            context["screening"] = screening_of(request.user)
-    template = "label/label.html#fragment" if request.htmx else "label/label.html"
-    response = render(request, template, context, status=status)
-    response["HX-Reswap"] = "outerHTML"
-    return response
-
-
-def _shown(work: Work) -> dict[str, Any]:
-    rows, now, seconds = _rows(work), _now(work), settings.LEASE_SECONDS
-    return {"work": work, "rows": rows, "now": now, "how_far": HOW_FAR, "lease_seconds": seconds}
-
-
-def _today(person: Person) -> dict[str, Any] | None:
-    """How many `solutions` the person has rated today, and the median `milliseconds`; None before the first."""
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    for _name, solutions, milliseconds in _TODAY.rows(person=person.pk, midnight=midnight):
-        return {"solutions": solutions, "milliseconds": milliseconds}
-    return None
-
-
-def _show_changes(request: PersonRequest, work: Work, index: int | None) -> HttpResponse:
-    """What a rating changed: the steps that look different, and the bar; or back to the page, at the step."""
-    place = "" if index is None else f"#step-{index + 1}"
-    if work.grew and request.htmx:
-        return show(request, work)
-    if not request.htmx:
-        return redirect(reverse("label") + place)
-    context = {"work": work, "rows": _rows(work, work.changed), "oob": True, **sheet(request.user)}
-    context["how_far"] = HOW_FAR
-    if work.proposed is not None:
-        context["options"] = [one for one in work.proposed.rated if one.index in work.changed_options]
-    response = render(request, "label/label.html#changes", context)
-    response["HX-Reswap"] = "none"
-    return response
-
-
 def _refuse(request: PersonRequest, error: PlumblineError, notice: str) -> HttpResponse:
     if request.htmx:
         return show(request, verbs.claim(person=request.user), notice=notice, status=error.status)
     if notice:
         messages.error(request, notice)
     return redirect("label")
-
-
-def _rows(work: Work, indexes: tuple[int, ...] | None = None) -> list[dict[str, Any]]:
-    """The steps with those indexes, else all; the last one with the answer that the solution ends in."""
-    shown = work.steps if indexes is None else [work.steps[index] for index in indexes]
-    rows = [{"step": step, **parts(step.text)} for step in shown]
-    if rows and shown[-1].number == len(work.steps):
-        rows[-1]["answer"] = rows[-1]["answer"] or work.answer
-    return rows
-
-
-def _now(work: Work) -> int:
-    """The step to stand at: the first that needs a rating, else the one that ended it."""
-    if work.next_open is not None:
-        return work.next_open
-    if work.way == Way.STEP_BY_STEP:
-        return 0
-    return work.first_error if work.first_error is not None else len(work.steps) - 1
-
-
-def _why_nothing(request: PersonRequest) -> dict[str, Any]:
-    """What to say where nothing waits for this person: paused, not admitted, skipped, or what the loop is doing."""
-    free = QueueItem.objects.open().filter(leased_by__isnull=True)
-    counts = progress.loop_counts()
-    skipped = request.user.labels.drafts().filter(skipped_at__isnull=False, queue_item__done_at=None)
-    return {
-        "paused": free.filter(queue__paused_at__isnull=False).exists(),
-        "preparing": counts.generate + counts.grade + counts.score + counts.enqueue,
-        "counts": counts,
-        "screening": screening_of(request.user),
-        "skipped": skipped.count(),
-    }

@@ -15,7 +15,8 @@ from annotate.loop import grow
 from . import sent
 from .access import PersonRequest, annotator_required
 from .keys import sheet
-from .labelling import act_on_item, show
+from .labelling import act_on_item
+from .shown import show
 
 
 @annotator_required
