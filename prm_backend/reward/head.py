@@ -29,7 +29,7 @@ class StepHead(nn.Module):
     """Features [steps, `width`] → logits [steps, members, 3]. Starts at zero: every class equally likely.
 
     The members differ by the labels they were trained on (ActPRM's ensemble, arXiv 2504.10559, on a shared backbone);
-    their logits are averaged. `temperature` divides the logits; fitting sets it on held-out labels.
+    their logits are averaged. `temperature` divides the logits; fitting sets it on labels set aside for that.
     """
 
     temperature: Tensor
