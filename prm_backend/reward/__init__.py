@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from prm_backend.reward.published import Convention
 
-_CHECKPOINT = "meta.json"
-
 
 def load_scorer(
     spec: str,
@@ -39,6 +37,7 @@ def load_scorer(
     import torch
 
     from prm_backend.reward.base import locate
+    from prm_backend.reward.checkpoint import META
     from prm_backend.reward.prm import PRM
     from prm_backend.reward.published import PublishedPRM, recognise
 
@@ -47,7 +46,7 @@ def load_scorer(
         return _remote(place, convention, tokenizer)
     if dtype is None:
         dtype = torch.float32 if torch.device(device).type == "cpu" else torch.bfloat16
-    if (Path(place) / _CHECKPOINT).is_file():
+    if (Path(place) / META).is_file():
         return PRM.load(place, base=base, device=device, dtype=dtype)
     if place.startswith(("/", ".", "~")) and not Path(place).expanduser().is_dir():
         raise FileNotFoundError(
