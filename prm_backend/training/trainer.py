@@ -96,13 +96,8 @@ def train_prm(
     )
     curve, tuning_logits, logits = fitting.run()
     temperature = prm.head.temperature.item()
-    threshold = None
-    if config.supervise == "steps":
-        found = probabilities_of(tuning_logits / temperature, tuning)
-        threshold = fit_threshold(found, [example.solution for example in tuning])
-    report = _report(judged, logits, temperature, threshold)
-    if config.supervise == "answer":
-        report = replace(report, notes=(_JUDGED_BY_ANSWERS, *report.notes))
+    threshold = _tuned_threshold(config, tuning_logits / temperature, tuning)
+    report = _report(config, judged, logits, temperature, threshold)
     report = _with_training(report, data, learnt, tuning, curve, threshold, outcome_only)
     report.metrics["seconds"] = round(time.monotonic() - started, 3)
     report.metrics["cpu_seconds"] = round(time.process_time() - cpu_started, 3)
@@ -113,11 +108,7 @@ def train_prm(
         config=config,
         outcome_only=outcome_only,
         report=report,
-        versions={
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
+        versions=_versions(),
     )
     if fitting.accelerator.is_main_process:
         write_checkpoint(checkpoint_dir, prm.trained(), meta)
@@ -137,7 +128,24 @@ def _digest(*solutions: Sequence[LabelledSolution]) -> str:
     return hashlib.sha256(repr(solutions).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _report(judged: Dataset, logits: Tensor, temperature: float, threshold: float | None) -> Report:
+def _versions() -> dict[str, str]:
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
+
+
+def _tuned_threshold(config: PRMConfig, logits: Tensor, tuning: Sequence[Example]) -> float | None:
+    """An outcome model says nothing of a first error, so it has none."""
+    if config.supervise == "answer":
+        return None
+    return fit_threshold(probabilities_of(logits, tuning), [example.solution for example in tuning])
+
+
+def _report(
+    config: PRMConfig, judged: Dataset, logits: Tensor, temperature: float, threshold: float | None
+) -> Report:
     labels = [*(e.judged for e in judged.examples), *(solution for solution, _ in judged.unusable)]
     refused = [Unscorable(reason) for _, reason in judged.unusable]
     found, before = (
@@ -155,7 +163,8 @@ def _report(judged: Dataset, logits: Tensor, temperature: float, threshold: floa
     tables = found.tables
     if before.tables:
         tables = tables | {"reliability_before": before.tables["reliability"]}
-    return Report(metrics, notes=found.notes, tables=tables, slices=found.slices)
+    notes = (_JUDGED_BY_ANSWERS, *found.notes) if config.supervise == "answer" else found.notes
+    return Report(metrics, notes=notes, tables=tables, slices=found.slices)
 
 
 def _with_training(
