@@ -9,8 +9,7 @@ from django.urls import reverse
 from annotate.loop.concerns import raise_concerns
 from annotate.loop.gold import make_gold
 from annotate.models import Label, Person
-from tests.loop.labelling import ask, labelled, make_item
-from tests.loop.test_adjudicate import labels_of_one
+from tests.loop.labelling import labelled, labels_of_one, make_item, policy
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +46,7 @@ def test_missed_gold_is_told_and_can_be_looked_at_alone(
 ) -> None:
     source, _ = labels_of_one((1, -1), (1, -1))
     gold = make_gold(label=source, accepted=[1], by=manager)
-    ask(gold_every=1)
+    policy(gold_every=1)
     make_item()
     missed = labelled(annotator, 1, 1, 1, 1)
     assert missed.gold == gold

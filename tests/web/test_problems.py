@@ -20,7 +20,7 @@ from annotate.loop import uploads
 from annotate.models import Job, JobStatus, Problem, StepScore
 from annotate.web.problems import PAGE
 from tests.factories import PRMVersionFactory, ProblemFactory, SolutionScoreFactory
-from tests.loop.test_adjudicate import labels_of_one
+from tests.loop.labelling import labels_of_one
 
 
 @pytest.fixture(autouse=True)
