@@ -12,9 +12,10 @@ from annotate.loop.gold import make_gold, use_gold
 from annotate.loop.grade import grade
 from annotate.loop.inbox import Answered, fix_answer, retire_problem, write_back
 from annotate.loop.label import claim, rate, submit
-from annotate.models import Concern, Gold, Job, Person, Problem, QueueItem, Solution
+from annotate.models import Concern, Gold, Job, Label, Person, Problem, QueueItem, Solution
 from prm_backend.types import Outcome, Verdict
 from tests.factories import (
+    AnnotatorFactory,
     GoldFactory,
     GradedSolutionFactory,
     ManagerFactory,
