@@ -11,6 +11,8 @@ from annotate.errors import PlumblineError
 from annotate.loop.draft import NOBODY
 from annotate.loop.jobs import enqueue_job
 from annotate.models import Concern, Gold, Person, Problem, QueueItem, Solution
+from prm_backend.text.gold import AnswerKind
+from prm_backend.text.problems import answer_rule
 from prm_backend.text.steps import storable
 
 
@@ -25,8 +27,8 @@ def fix_answer(*, concern: Concern, answer: str, by: Person, reply: str = "") ->
     """Correct the problem's answer and have all its solutions graded anew; returns how many wait for that.
 
     Labels keep the answer they were served. Every open dispute of this answer is resolved, and gold of the problem,
-    which shows the old answer, is retired. Raises PlumblineError for an empty answer or the one it has, Answered where
-    the concern is resolved.
+    which shows the old answer, is retired. Raises PlumblineError for an empty answer, the one it has, or one that
+    nothing could be graded against; Answered where the concern is resolved.
     """
     _lock(concern)
     problem = Problem.objects.select_for_update().get(pk=concern.problem_id)
@@ -35,6 +37,7 @@ def fix_answer(*, concern: Concern, answer: str, by: Person, reply: str = "") ->
         raise PlumblineError(
             _("Write the right answer.") if not correct else _("That is the answer the problem has already.")
         )
+    _refuse_what_no_import_takes(problem, correct)
     problem.answer = correct
     problem.save(update_fields=("answer",))
     regraded = Solution.objects.filter(problem=problem, round__isnull=False).update(
@@ -69,6 +72,19 @@ def write_back(*, concern: Concern, reply: str, by: Person) -> None:
     if not reply.strip():
         raise PlumblineError(_("Write a word to the annotator."))
     _resolve(concern, Concern.Action.REPLIED, by, reply)
+
+
+def _refuse_what_no_import_takes(problem: Problem, answer: str) -> None:
+    if problem.kind == AnswerKind.CODE:
+        raise PlumblineError(
+            _(
+                "Programs are held against tests, not an answer: retire the problem, and import it with right ones."
+            )
+        )
+    try:
+        answer_rule({"kind": problem.kind, "tolerance": problem.tolerance, "answer": answer})
+    except ValueError:  # it says of which key, which this form does not have
+        raise PlumblineError(_("The answer to a choice is a letter from A to J, such as B.")) from None
 
 
 def _retire_gold(problem: int) -> None:

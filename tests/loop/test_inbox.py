@@ -19,6 +19,7 @@ from tests.factories import (
     GoldFactory,
     GradedSolutionFactory,
     ManagerFactory,
+    ProblemFactory,
     QueueItemFactory,
 )
 from tests.loop.labelling import make_item, raised, rate_all
@@ -85,6 +86,24 @@ def test_no_answer_or_the_same_one_is_refused(mara: Person) -> None:
         with pytest.raises(PlumblineError, match=why):
             fix_answer(concern=concern, answer=answer, by=mara)
     assert not Job.objects.exists()
+    assert Concern.objects.open().exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "answer", "said"),
+    [
+        ({"kind": "choice", "answer": "A"}, "the second one", "a letter from A to J"),
+        ({"kind": "code", "answer": None, "tests": ["assert f() == 1"]}, "2", "held against tests"),
+    ],
+)
+def test_an_answer_that_nothing_could_be_graded_against_is_refused(
+    mara: Person, more: dict[str, Any], answer: str, said: str
+) -> None:
+    concern = raised("answer", ProblemFactory.create(**more))
+    with pytest.raises(PlumblineError, match=said):
+        fix_answer(concern=concern, answer=answer, by=mara)
+    concern.problem.refresh_from_db()
+    assert concern.problem.answer == more["answer"]
     assert Concern.objects.open().exists()
 
 
