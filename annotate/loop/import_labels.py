@@ -253,6 +253,7 @@ def _label(record: Record, digest: str, problem_id: int, person_id: int, solutio
         way=record.extra.way or (Way.FIRST_ERROR if record.pre_generated else Way.STEP_BY_STEP),
         progress=record.extra.progress,
         critique=record.extra.critique,
+        comment=record.extra.comment,
         adjudicates=record.extra.adjudicates,
     )
 

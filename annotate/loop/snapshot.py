@@ -42,6 +42,7 @@ _LABEL = [
     "way",
     "progress",
     "critique",
+    "comment",
     "adjudicates",
 ]
 _RATING = ["label_id", "step_index", "option", "source", "text", "rating", "flagged", "chosen"]
@@ -110,7 +111,7 @@ def _step(rows: Iterable[tuple[Any, ...]]) -> LabelledStep:
 
 def _record(row: tuple[Any, ...], ratings: list[tuple[Any, ...]]) -> Record:
     _, labeler, submitted_at, generation, is_control, is_screening, question, total_time, *more = row
-    finish_reason, way, progress, critique, adjudicates = more
+    finish_reason, way, progress, critique, comment, adjudicates = more
     steps = [_step(options) for _, options in groupby(ratings, key=itemgetter(1))]
     n_steps = len(steps) if way != Way.EVERY_STEP else _up_to_the_error(steps)
     pre_generated = None
@@ -138,6 +139,7 @@ def _record(row: tuple[Any, ...], ratings: list[tuple[Any, ...]]) -> Record:
             after_error=tuple(option for step in steps[n_steps:] for option in step.completions or ()),
             progress=progress,
             critique=critique,
+            comment=comment,
             model_critique=_model_critique(ratings),
             adjudicates=adjudicates,
         ),

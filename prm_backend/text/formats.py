@@ -114,6 +114,7 @@ def _type(kind: str) -> pa.DataType:
                 ("way", pa.string()),
                 ("progress", pa.int32()),
                 ("critique", pa.string()),
+                ("comment", pa.string()),
                 ("after_error", pa.list_(_type("completion"))),
                 ("model_critique", _type("completion")),
                 ("adjudicates", pa.bool_()),

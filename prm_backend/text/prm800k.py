@@ -62,13 +62,15 @@ class Extra:
     `way` is how it was labelled, where that is not what the row's shape tells. `after_error` rates the steps after
     the first error, which `label.steps` never holds. `progress` (0 to 3) says how far the solution got before it.
     `model_critique` is what a model said is wrong with the first error, as the labeller rated it; `critique` are their
-    own words. `adjudicates` marks a decision between labels that disagree.
+    own words, and `comment` why they gave up or what is bad about the problem. `adjudicates` marks a decision between
+    labels that disagree.
     """
 
     way: str = ""
     after_error: tuple[Completion, ...] = ()
     progress: int | None = None
     critique: str = ""
+    comment: str = ""
     model_critique: Completion | None = None
     adjudicates: bool = False
 
@@ -149,7 +151,12 @@ def _completion_to_dict(completion: Completion) -> dict[str, Any]:
 
 
 def _extra_to_dict(extra: Extra) -> dict[str, Any]:
-    said: dict[str, Any] = {"way": extra.way, "progress": extra.progress, "critique": extra.critique}
+    said: dict[str, Any] = {
+        "way": extra.way,
+        "progress": extra.progress,
+        "critique": extra.critique,
+        "comment": extra.comment,
+    }
     if extra.model_critique is not None:
         said["model_critique"] = _completion_to_dict(extra.model_critique)
     said["after_error"] = [_completion_to_dict(completion) for completion in extra.after_error]
@@ -215,12 +222,15 @@ def _question(value: object) -> tuple[dict[str, Any], PreGenerated | None]:
 
 
 def _extra(value: object) -> Extra:
-    said = fields(value, EXTRA_KEY, "", "way after_error progress critique model_critique adjudicates")
+    said = fields(
+        value, EXTRA_KEY, "", "way after_error progress critique comment model_critique adjudicates"
+    )
     return Extra(
         way=string(said.get("way", ""), f"{EXTRA_KEY}.way"),
         after_error=each(_completion, said.get("after_error", []), f"{EXTRA_KEY}.after_error"),
         progress=optional(integer, said.get("progress"), f"{EXTRA_KEY}.progress", 0),
         critique=string(said.get("critique", ""), f"{EXTRA_KEY}.critique"),
+        comment=string(said.get("comment", ""), f"{EXTRA_KEY}.comment"),
         model_critique=optional(_completion, said.get("model_critique"), f"{EXTRA_KEY}.model_critique"),
         adjudicates=boolean(said.get("adjudicates", False), f"{EXTRA_KEY}.adjudicates"),
     )

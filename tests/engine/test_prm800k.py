@@ -56,7 +56,8 @@ def test_a_row_with_nothing_to_add_has_only_the_keys_of_prm800k():
 
 def test_what_prm800k_has_no_key_for_stands_under_a_key_of_its_own():
     later = {"text": "# Answer\n\n4", "rating": 0, "flagged": None}
-    said = {"way": "every_step", "progress": 2, "critique": "2 + 1 is 3.", "after_error": [later]}
+    said = {"way": "every_step", "progress": 2, "critique": "2 + 1 is 3.", "comment": "Hm."}
+    said["after_error"] = [later]
     record = parse_record(changed("plumbline", to=said))
     assert record.extra.after_error == (Completion("# Answer\n\n4", 0, None),)
     assert to_dict(record) == changed("plumbline", to=said)

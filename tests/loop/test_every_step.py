@@ -70,7 +70,9 @@ def test_a_give_up_comes_out_equal_before_the_error_and_after_it(
     work = rate_all(ada, begin(ada), *ratings)
     submit(person=ada, item=work.item, finish_reason="give_up", comment="too long")
     before = rows_fit_the_schema()
+    assert before[0]["plumbline"]["comment"] == "too long"
     assert export_again() == before
+    assert Label.objects.get().comment == "too long"
     blank = {"completions": None, "human_completion": None, "chosen_completion": None}
     assert (before[0]["label"]["steps"][-1] == blank) == (-1 not in ratings)
 
