@@ -19,7 +19,7 @@ from annotate.loop.work import followed, open_options, split
 from annotate.models import Job, JobStatus, Label, StepRating, Way
 from prm_backend.generators import GenerationFailed, default_prompt_template, seed_of
 from prm_backend.generators.critique import critique
-from prm_backend.text.steps import text_hash
+from prm_backend.text.steps import ink
 from prm_backend.types import Generator, Progress, ProgressCallback, Sampling, silent
 
 log = logging.getLogger(__name__)
@@ -98,8 +98,8 @@ def propose(*, label: int, generator: Generator, progress: ProgressCallback = si
         progress=progress,
     )
     served = draft.question.get("pre_generated_steps") or []
-    known = {text_hash(served[step_index])} if served else set()
-    fresh = [text for text in texts if text_hash(text) not in known]
+    known = {ink(served[step_index])} if served else set()
+    fresh = [text for text in texts if ink(text) not in known]
     if not fresh:
         raise NothingProposed(_("The model wrote no whole next step."))
     said = ""

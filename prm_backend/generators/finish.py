@@ -9,10 +9,10 @@ from prm_backend.text.steps import (
     ANSWER_HEADER,
     ends_solution,
     extract_answer,
+    ink,
     is_answer_header,
     split_steps,
     storable,
-    text_hash,
 )
 from prm_backend.types import NEWLINE, Sample
 
@@ -71,9 +71,9 @@ def make_step(text: str, *, truncated: bool) -> str | None:
 
 
 def distinct(steps: Iterable[str | None], n: int) -> list[str]:
-    """The first `n` that read differently, in their order; None is no step."""
+    """The first `n` that differ in more than blanks, in their order; None is no step."""
     found: dict[str, str] = {}
     for step in steps:
         if step is not None:
-            found.setdefault(text_hash(step), step)
+            found.setdefault(ink(step), step)
     return list(found.values())[:n]

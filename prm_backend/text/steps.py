@@ -32,6 +32,11 @@ def is_storable(text: str) -> bool:
     return _UNSTORABLE.search(text) is None
 
 
+def ink(text: str) -> str:
+    """The text without its blanks, in NFC: what two ways to write one step have in common."""
+    return "".join(unicodedata.normalize("NFC", text).split())
+
+
 def text_hash(text: str) -> str:
     """SHA-256 (hex) of the NFC form with runs of whitespace made one space: equal for texts that read alike.
 

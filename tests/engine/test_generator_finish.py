@@ -49,7 +49,7 @@ def test_a_step_is_the_first_line_with_the_answer_that_belongs_to_it(
 
 
 def test_steps_that_read_alike_are_one() -> None:
-    assert distinct(["a  b", None, "a b", "c", "d"], 2) == ["a  b", "c"]
+    assert distinct(["a  b", None, "a b", "ab", "c", "d"], 2) == ["a  b", "c"]
 
 
 @pytest.mark.parametrize(
