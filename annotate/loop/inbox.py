@@ -60,7 +60,7 @@ def retire_problem(*, concern: Concern, by: Person, reply: str = "") -> None:
     _lock(concern)
     Problem.objects.filter(pk=concern.problem_id, retired_at=None).update(retired_at=timezone.now())
     of_it = Q(solution__problem=concern.problem_id) | Q(problem=concern.problem_id)
-    QueueItem.objects.filter(pk__in=QueueItem.objects.fetched_ahead().filter(of_it)).update(**NOBODY)
+    QueueItem.objects.fetched_ahead().filter(of_it).update(**NOBODY)
     _retire_gold(concern.problem_id)
     _resolve(concern, Concern.Action.PROBLEM_RETIRED, by, reply)
 

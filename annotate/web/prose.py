@@ -135,10 +135,8 @@ def _table(lines: list[str], start: int) -> tuple[str, int]:
         end += 1
     width = len(_cells(lines[start]))
     if width * (end - start - 1) > MOST_CELLS:
-        return (
-            "",
-            end - start,
-        )  # all of it, else each of its lines would be taken for the first of another one
+        # All of it, else each of its lines would be taken for the first of another one.
+        return "", end - start
     rows = [_cells(lines[i]) for i in (start, *range(start + 2, end))]
     head = "".join(f'<th scope="col">{_inline(cell)}</th>' for cell in rows[0])
     body = "".join(

@@ -106,8 +106,7 @@ def compared(
         found = hits[:, side]
         drawn = random.integers(found.shape[1], size=(_RESAMPLES, found.shape[1]))
         means.append(np.column_stack([found.mean(axis=1), found[:, drawn].mean(axis=2)]))
-    total = means[0] + means[1]
-    f1 = 2 * means[0] * means[1] / np.where(total > 0, total, 1)
+    f1 = _harmonics(*means)
     difference = f1[0] - f1[1]  # that of the samples themselves comes first
     low, high = np.percentile(difference[1:], (2.5, 97.5))
     return Difference(float(difference[0]), float(low), float(high))
@@ -191,6 +190,11 @@ def _interval(hits: Sequence[bool], first_errors: Sequence[int]) -> tuple[float,
         [h for h, e in zip(hits, first_errors, strict=True) if (e >= 0) == side] for side in (True, False)
     ]
     drawn = [random.binomial(len(side), sum(side) / len(side), _RESAMPLES) / len(side) for side in sides]
-    total = np.where(drawn[0] + drawn[1] > 0, drawn[0] + drawn[1], 1)
-    low, high = np.percentile(2 * drawn[0] * drawn[1] / total, (2.5, 97.5))
+    low, high = np.percentile(_harmonics(*drawn), (2.5, 97.5))
     return float(low), float(high)
+
+
+def _harmonics(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """As `harmonic`, of each pair; 0 where both are."""
+    total = a + b
+    return 2 * a * b / np.where(total > 0, total, 1)

@@ -6,7 +6,7 @@ nor losses; `training` fits what is here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import CheckpointRefused, Meta, read_meta, read_tensors
 from prm_backend.reward.head import StepHead, pool, probabilities, spread
 from prm_backend.reward.likelihood import step_likelihoods
-from prm_backend.reward.packing import Pack, each_pack, pack
+from prm_backend.reward.packing import Pack, pack
+from prm_backend.reward.reader import scored_steps
 from prm_backend.reward.split import Split
 from prm_backend.text.encoding import Encoded, encode
 from prm_backend.text.segmentation import require_same
@@ -145,21 +146,12 @@ class PRM:
         """As `score`, each step's probabilities with how far the head's members are apart about p(bad)."""
         require_same(self.segmentation, segmentation)
         encoded = [self.encode(p, steps) for p, steps in zip(problems, solutions, strict=True)]
-        found: list[list[tuple[StepProbs, float]] | Unscorable] = [
-            e if isinstance(e, Unscorable) else [] for e in encoded
-        ]
-        scorable = [(i, e) for i, e in enumerate(encoded) if isinstance(e, Encoded)]
 
-        def run(batch: list[int]) -> None:
-            rows = [scorable[k][1] for k in batch]
-            with torch.inference_mode():
-                logits = self.logits(rows, self.read(rows))
-            each = iter(zip(step_probs(logits), spread(logits).tolist(), strict=True))
-            for k in batch:
-                i, row = scorable[k]
-                found[i] = [next(each) for _ in row.label_positions]
+        def run(rows: list[Encoded]) -> Iterable[tuple[StepProbs, float]]:
+            logits = self.logits(rows, self.read(rows))
+            return zip(step_probs(logits), spread(logits).tolist(), strict=True)
 
-        self.batch_tokens = each_pack([row.input_ids for _, row in scorable], self.batch_tokens, run)
+        found, self.batch_tokens = scored_steps(encoded, self.batch_tokens, run)
         return found
 
     def read(self, rows: Sequence[Encoded]) -> Reading:

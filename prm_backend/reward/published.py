@@ -24,8 +24,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from prm_backend.reward.packing import each_pack
-from prm_backend.reward.reader import StepReader
+from prm_backend.reward.reader import StepReader, scored_steps
 from prm_backend.text import layouts
 from prm_backend.text.encoding import Encoded, encode
 from prm_backend.text.layouts import BAD_TOKEN, GOOD_TOKEN, lay_out, one_token
@@ -204,19 +203,12 @@ class PublishedPRM:
             self._encode(self.tokenizer, problem, steps, self.max_length)
             for problem, steps in zip(problems, solutions, strict=True)
         ]
-        found: list[list[StepProbs] | Unscorable] = [e if isinstance(e, Unscorable) else [] for e in laid]
-        scorable = [(i, e) for i, e in enumerate(laid) if isinstance(e, Encoded)]
 
-        @torch.inference_mode()
-        def run(batch: list[int]) -> None:
-            rows = [scorable[k] for k in batch]
-            logits = self._head(self._states([row for _, row in rows]))
-            each = iter(torch.softmax(logits.double(), dim=-1).tolist())
-            for i, row in rows:
-                found[i] = [as_step_probs(next(each)) for _ in row.label_positions]
+        def probs(rows: list[Encoded]) -> list[StepProbs]:
+            logits = self._head(self._states(rows))
+            return [as_step_probs(row) for row in torch.softmax(logits.double(), dim=-1).tolist()]
 
-        ids = [row.input_ids for _, row in scorable]
-        self.batch_tokens = each_pack(ids, self.batch_tokens, run, self._states.batches)
+        found, self.batch_tokens = scored_steps(laid, self.batch_tokens, probs, self._states.batches)
         return found
 
 

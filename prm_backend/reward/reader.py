@@ -1,11 +1,12 @@
-"""A whole backbone's last hidden states at the ends of steps: in packs where the model allows, else padded.
+"""Reads laid-out solutions a batch at a time, and a whole backbone's last hidden states at the ends of their steps.
 
-What a published PRM's head looks at. Knows rows of tokens, no conventions.
+In packs where the model allows, else padded. Knows rows of tokens, no conventions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +14,36 @@ from transformers import PreTrainedModel
 
 from prm_backend.products import pack_linears
 from prm_backend.reward.head import pool
-from prm_backend.reward.packing import batches_by_length, pack, packs
+from prm_backend.reward.packing import batches_by_length, each_pack, pack, packs
 from prm_backend.reward.split import Split, UnsupportedBackbone
 from prm_backend.text.encoding import Encoded
+from prm_backend.types import Unscorable
+
+T = TypeVar("T")
+Cut = Callable[[Sequence[Sequence[int]], int], Iterator[list[int]]]
+
+
+def scored_steps(
+    encoded: Sequence[Encoded | Unscorable],
+    budget: int,
+    run: Callable[[list[Encoded]], Iterable[T]],
+    cut: Cut = packs,
+) -> tuple[list[list[T] | Unscorable], int]:
+    """What `run` says of every step of each solution, in their order, and the token budget that was kept to.
+
+    `run` is given a batch as `cut` cuts it, and gives one thing a step, row after row. See `each_pack` for memory.
+    """
+    found: list[list[T] | Unscorable] = [e if isinstance(e, Unscorable) else [] for e in encoded]
+    scorable = [(i, e) for i, e in enumerate(encoded) if isinstance(e, Encoded)]
+
+    @torch.inference_mode()
+    def fill(batch: list[int]) -> None:
+        rows = [scorable[k] for k in batch]
+        each = iter(run([row for _, row in rows]))
+        for i, row in rows:
+            found[i] = [next(each) for _ in row.label_positions]
+
+    return found, each_pack([row.input_ids for _, row in scorable], budget, fill, cut)
 
 
 class StepReader:
@@ -25,9 +53,7 @@ class StepReader:
         self.device = model.device
         self._backbone = model.base_model
         self._split = _whole(model)
-        self.batches: Callable[[Sequence[Sequence[int]], int], Iterator[list[int]]] = (
-            batches_by_length if self._split is None else packs
-        )
+        self.batches: Cut = batches_by_length if self._split is None else packs
         pack_linears(model)
 
     @torch.inference_mode()

@@ -14,18 +14,17 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from prm_backend import runtime
 from prm_backend.config import PRMConfig
 from prm_backend.evaluation.processbench import compared, processbench
 from prm_backend.generators.smollm2 import ensure_default_model
-from prm_backend.reward.packing import each_pack
 from prm_backend.reward.prm import PRM, step_probs
+from prm_backend.reward.reader import scored_steps
 from prm_backend.text.encoding import Encoded
 from prm_backend.training.trainer import train_prm
 from prm_backend.types import LabelledSolution, StepProbs, Unscorable
@@ -82,22 +81,17 @@ def score(prms: dict[str, PRM], samples: list[dict[str, Any]]) -> Scored:
     """All of them on one pass: they differ in their heads alone."""
     first = next(iter(prms.values()))
     encoded = [first.encode(sample["problem"], sample["steps"]) for sample in samples]
-    found: Scored = {name: [e if isinstance(e, Unscorable) else [] for e in encoded] for name in prms}
-    scorable = [(i, e) for i, e in enumerate(encoded) if isinstance(e, Encoded)]
 
-    @torch.inference_mode()
-    def run(batch: list[int]) -> None:
-        rows = [scorable[k][1] for k in batch]
+    def run(rows: list[Encoded]) -> Iterable[tuple[StepProbs, ...]]:
         reading = first.read(rows)
         states = first.states(rows, reading)
-        for name, prm in prms.items():
-            each = iter(step_probs(prm.head(states, reading.figures)))
-            for k in batch:
-                i, row = scorable[k]
-                found[name][i] = [next(each) for _ in row.label_positions]
+        return zip(*(step_probs(prm.head(states, reading.figures)) for prm in prms.values()), strict=True)
 
-    each_pack([row.input_ids for _, row in scorable], first.batch_tokens, run)
-    return found
+    found, _budget = scored_steps(encoded, first.batch_tokens, run)
+    return {
+        name: [one if isinstance(one, Unscorable) else [step[k] for step in one] for one in found]
+        for k, name in enumerate(prms)
+    }
 
 
 def aims(metrics: dict[str, Any]) -> list[Aim]:
