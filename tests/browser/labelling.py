@@ -41,6 +41,14 @@ class Held:
         self.page.unroute(self.pattern)
 
 
+def submit_unanswered(page: Page) -> tuple[int, Held]:
+    """The item that was rated and submitted, its next one on the page; the server hears of it once it is let go."""
+    first = rate_and_fetch(page)
+    held = Held(page, "**/submit/")
+    page.keyboard.press("Enter")
+    return first, held
+
+
 def ratings(page: Page) -> dict[int, list[int | None]]:
     """By item, once the page has nothing left to send."""
     page.evaluate("() => line")

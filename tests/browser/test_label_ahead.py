@@ -9,7 +9,7 @@ import pytest
 
 from annotate.loop import label as verbs
 from annotate.models import Label, Person, Queue, QueueItem
-from tests.browser.labelling import Held, item, rate_and_fetch, ratings
+from tests.browser.labelling import Held, item, rate_and_fetch, ratings, submit_unanswered
 from tests.factories import QueueItemFactory
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def test_the_next_item_is_shown_before_the_server_has_the_submit(label_page: Pag
 @pytest.mark.parametrize("width", [360, 1100])
 def test_no_button_moves_when_the_answer_comes(label_page: Page, width: int) -> None:
     label_page.set_viewport_size({"width": width, "height": 740})
-    rate_and_fetch(label_page)
-    held = Held(label_page, "**/submit/")
-    label_page.keyboard.press("Enter")
+    _first, held = submit_unanswered(label_page)
     buttons = ["#flag button", "#stop > summary", "#undo button", "#submit button", "#step-1 button.good"]
     before = [label_page.locator(button).bounding_box() for button in buttons]
     held.let_go()

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate.loop import label as verbs
 from annotate.models import Label, Person, QueueItem
-from tests.browser.labelling import Held, item, rate_and_fetch, ratings
+from tests.browser.labelling import Held, item, rate_and_fetch, ratings, submit_unanswered
 from tests.factories import AnnotatorFactory, QueueItemFactory
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def test_a_refused_submit_brings_the_person_back_with_the_reason(label_page: Page) -> None:
-    first = rate_and_fetch(label_page)
-    held = Held(label_page, "**/submit/")
-    label_page.keyboard.press("Enter")
+    first, held = submit_unanswered(label_page)
     second = item(label_page)
     label_page.keyboard.press("2")
     Label.objects.get(queue_item=first).ratings.filter(step_index=1).delete()  # as another tab may have
@@ -41,9 +39,7 @@ def test_a_refused_submit_brings_the_person_back_with_the_reason(label_page: Pag
 
 
 def test_who_was_too_late_keeps_what_they_rate_now(label_page: Page) -> None:
-    first = rate_and_fetch(label_page)
-    held = Held(label_page, "**/submit/")
-    label_page.keyboard.press("Enter")
+    first, held = submit_unanswered(label_page)
     second = item(label_page)
     label_page.keyboard.press("3")
     label_page.keyboard.press("3")
@@ -56,9 +52,7 @@ def test_who_was_too_late_keeps_what_they_rate_now(label_page: Page) -> None:
 
 
 def test_a_paused_person_is_told_though_the_next_item_was_shown(label_page: Page, ada: Person) -> None:
-    rate_and_fetch(label_page)
-    held = Held(label_page, "**/submit/")
-    label_page.keyboard.press("Enter")
+    _first, held = submit_unanswered(label_page)
     Person.objects.filter(pk=ada.pk).update(suspended_at=timezone.now())
     held.let_go()
     label_page.get_by_text("You are paused for now").wait_for()
@@ -67,9 +61,7 @@ def test_a_paused_person_is_told_though_the_next_item_was_shown(label_page: Page
 
 def test_another_item_comes_where_somebody_else_took_the_one_that_was_shown(label_page: Page) -> None:
     third = QueueItemFactory.create(solution__steps=["one", "two", "three"], priority=-1)
-    rate_and_fetch(label_page)
-    held = Held(label_page, "**/submit/")
-    label_page.keyboard.press("Enter")
+    _first, held = submit_unanswered(label_page)
     second = item(label_page)
     QueueItem.objects.filter(pk=second).update(leased_by=None)
     assert verbs.claim(person=AnnotatorFactory.create()).item == second
