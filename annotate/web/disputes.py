@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Prefetch
+from django.db.models import Prefetch, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -19,7 +18,7 @@ from annotate.models import HOW_FAR, Label, Solution, StepRating
 from annotate.models.label import NO_ERROR
 
 from .access import PersonRequest, manager_required
-from .acts import act
+from .acts import act, first_behind, on_to
 from .prose import parts
 
 _PER_PAGE = 25
@@ -65,16 +64,14 @@ def decide(request: PersonRequest, pk: int) -> HttpResponse:
     return act(
         request,
         lambda: _("Decided. The labels stay; training takes the decision."),
-        back_to=reverse("dispute", args=[following]) if following else "disputes",
+        back_to=on_to("dispute", following, otherwise="disputes"),
     )
 
 
 def _next(solution: Solution) -> int | None:
-    """The next disputed solution, or the first one behind the last; None where no other waits."""
-    waiting = (
-        Label.objects.disputed_solutions().exclude(pk=solution.pk).order_by("pk").values_list("pk", flat=True)
-    )
-    return waiting.filter(pk__gt=solution.pk).first() or waiting.first()
+    """The disputed solution to look at next."""
+    waiting = Label.objects.disputed_solutions().exclude(pk=solution.pk).order_by("pk")
+    return first_behind(waiting, Q(pk__gt=solution.pk))
 
 
 def _page(

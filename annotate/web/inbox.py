@@ -8,7 +8,6 @@ from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -18,7 +17,7 @@ from annotate.loop import inbox as verbs
 from annotate.models import Concern
 
 from .access import PersonRequest, manager_required
-from .acts import act
+from .acts import act, first_behind, on_to
 from .gold import rated_steps
 
 _PER_PAGE = 25
@@ -92,16 +91,14 @@ def _answer(request: PersonRequest, found: Concern, do: Callable[[], str]) -> Ht
     except PlumblineError as error:
         return _page(request, found, refused=str(error))
     following = _next(found)
-    return act(request, lambda: said, back_to=reverse("concern", args=[following]) if following else "inbox")
+    return act(request, lambda: said, back_to=on_to("concern", following, otherwise="inbox"))
 
 
 def _next(found: Concern) -> int | None:
-    """The open concern raised next, or the oldest one behind the last; None where no other waits."""
-    waiting = (
-        Concern.objects.open().exclude(pk=found.pk).order_by("created_at", "id").values_list("pk", flat=True)
-    )
+    """The open concern to look at next, in the order they were raised."""
+    waiting = Concern.objects.open().exclude(pk=found.pk).order_by("created_at", "id")
     later = Q(created_at__gt=found.created_at) | Q(created_at=found.created_at, pk__gt=found.pk)
-    return waiting.filter(later).first() or waiting.first()
+    return first_behind(waiting, later)
 
 
 def _page(request: PersonRequest, found: Concern, *, refused: str = "") -> HttpResponse:
