@@ -14,7 +14,6 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-Then = Literal["none", "swish"]
 How = Literal["add", "mul"]
 
 _PROBE = 32  # rows and columns of the product that tells whether packing works here
@@ -56,9 +55,9 @@ def pack(weight: Tensor) -> Tensor:
     return torch.ops.mkldnn._reorder_linear_weight(weight)
 
 
-def linear(x: Tensor, packed: Tensor, bias: Tensor | None = None, then: Then = "none") -> Tensor:
-    """`then(x @ weight.T + bias)`; [..., in] to [..., out]."""
-    return torch.ops.mkldnn._linear_pointwise(x, packed, bias, then, [], "")
+def linear(x: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`x @ weight.T + bias`; [..., in] to [..., out]."""
+    return torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
 
 
 def linear_and(how: How, other: Tensor, x: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:

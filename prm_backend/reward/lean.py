@@ -1,9 +1,9 @@
 """The frozen layers of a Llama-like model with packed weights and fewer passes over memory. Knows packs, no steps.
 
 On a CPU, what lies between the matrix products (norms, rotations, residuals) takes a fifth of transformers' time, most
-of it to write results that are read once. Here products add, multiply and activate as they write (see `products`), and
-the rest is written over what is no longer needed, which gradients forbid. Whether a layer so run still computes the
-same is for the caller to check: names tell only that it may.
+of it to write results that are read once. Here products add and multiply as they write (see `products`), and the rest
+is written over what is no longer needed, which gradients forbid. Whether a layer so run still computes the same is for
+the caller to check: names tell only that it may.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.activations import SiLUActivation
 
 from prm_backend import products
 from prm_backend.reward.packing import Pack, attend
@@ -66,10 +65,7 @@ class _Lean:
         seen = attend(query, key, value, pack, scaling=self.attention.scaling)
         hidden = self.outward.and_("add", hidden, seen[0].flatten(1))
         normed = _scaled(self.norms[1], hidden)
-        if isinstance(self.activate, (nn.SiLU, SiLUActivation)):
-            gated = self.gate(normed, "swish")
-        else:
-            gated = self.activate(self.gate(normed))
+        gated = self.activate(self.gate(normed))  # what the product could do as it writes takes longer
         return self.down.and_("add", hidden, self.up.and_("mul", gated, normed))[None]
 
 
@@ -82,8 +78,8 @@ class _Product:
         biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
         self.bias = torch.cat(biases) if biases else None
 
-    def __call__(self, x: Tensor, then: products.Then = "none") -> Tensor:
-        return products.linear(x, self.weight, self.bias, then)
+    def __call__(self, x: Tensor) -> Tensor:
+        return products.linear(x, self.weight, self.bias)
 
     def and_(self, how: products.How, other: Tensor, x: Tensor) -> Tensor:
         return products.linear_and(how, other, x, self.weight, self.bias)

@@ -25,7 +25,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers import AutoModelForTokenClassification, PreTrainedModel
@@ -43,6 +43,7 @@ from tests.bench.retrain import BASE, DATA
 
 SOLUTIONS, PROBLEMS, BATCH = 64, 9, 8
 ROUNDS = 2
+PRODUCTS = 40  # two to six seconds of them
 PREFIX_EVERY, BATCH_EVERY = 8, 4  # the part of the rivals' work that is timed, over all rounds
 LENGTHS = {"short": 60, "long": 600}  # tokens of a problem's text
 Rows = Sequence[Encoded]
@@ -57,7 +58,7 @@ def main() -> None:
     config = PRMConfig(depth=1.0, trained_layers=0, log_probs=False, max_length=2048)
     prm = PRM(model, tokenizer, config)
     metrics: dict[str, Any] = {"threads": torch.get_num_threads(), "load_average_before": os.getloadavg()[0]}
-    peaks: list[float] = []
+    peaks: list[Peak] = []
     bounds: list[float] = []
     flops: dict[str, float] = {}
     for name, task in tasks(tokenizer).items():
@@ -90,9 +91,11 @@ def main() -> None:
         for rival, (work, _, _) in rivals.items():
             whole = spent[rival] * sum(forward[0].numel() for forward in work) / timed[rival]
             metrics[f"{name}_times_as_fast_as_{rival}"] = round(whole / min(ours), 2)
-    metrics |= {f"{name}_mfu": round(reached / max(peaks), 3) for name, reached in flops.items()}
-    metrics["bound_mfu"] = round(max(bounds) / max(peaks), 3)
-    metrics["matmul_peak_gflops"] = round(max(peaks) / 1e9, 1)
+    held, burst = max(peak.held for peak in peaks), max(peak.burst for peak in peaks)
+    metrics |= {f"{name}_mfu": round(reached / held, 3) for name, reached in flops.items()}
+    metrics |= {f"{name}_mfu_of_burst": round(reached / burst, 3) for name, reached in flops.items()}
+    metrics["bound_mfu"] = round(max(bounds) / held, 3)
+    metrics |= {"matmul_peak_gflops": round(held / 1e9, 1), "matmul_burst_gflops": round(burst / 1e9, 1)}
     metrics["load_average_after"] = os.getloadavg()[0]
     report("scoring", metrics, aims(metrics))
 
@@ -128,17 +131,28 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
+class Peak(NamedTuple):
+    """Floating-point operations a second of a large product: what is held for seconds, and the best single one."""
+
+    held: float
+    burst: float
+
+
 @torch.inference_mode()
-def matmul_peak() -> float:
-    """Floating-point operations a second of a large product in the models' type, as torch does it or packed: on some
-    CPUs the first is little more than half of the second."""
+def matmul_peak() -> Peak:
+    """In the models' type, as torch does it or packed: on some CPUs the first is little more than half of the second.
+
+    A virtual machine runs a single product up to a sixth faster than it can go on; what we do takes many seconds, so
+    the peak it could reach is the one that is held for seconds.
+    """
     n = 2048
     a, b = torch.randn(n, n), torch.randn(n, n)
     ways: list[Callable[[], Any]] = [lambda: a @ b]
     if packed_product.can_pack(b):
         weight = packed_product.pack(b)
         ways.append(lambda: packed_product.linear(a, weight))
-    return 2 * n**3 / min(seconds(way) for way in ways for _ in range(5))
+    spent = [[seconds(way) for _ in range(PRODUCTS)] for way in ways]
+    return Peak(2 * n**3 / min(sum(each) / PRODUCTS for each in spent), 2 * n**3 / min(map(min, spent)))
 
 
 @torch.inference_mode()
