@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from prm_backend import products
-from prm_backend.reward.packing import Pack, attend
+from prm_backend.reward.cpu_attention import attend
+from prm_backend.reward.packing import Pack
 
 _LAYER = {"self_attn", "mlp", "input_layernorm", "post_attention_layernorm"}
 _ATTENTION = {"q_proj", "k_proj", "v_proj", "o_proj"}
@@ -61,9 +62,8 @@ class _Lean:
             )
         for turned in (query, key):
             _rotate(turned, *position_embeddings)
-        query, key, value = (each.transpose(0, 1)[None] for each in (query, key, value))
         seen = attend(query, key, value, pack, scaling=self.attention.scaling)
-        hidden = self.outward.and_("add", hidden, seen[0].flatten(1))
+        hidden = self.outward.and_("add", hidden, seen)
         normed = _scaled(self.norms[1], hidden)
         gated = self.activate(self.gate(normed))  # what the product could do as it writes takes longer
         return self.down.and_("add", hidden, self.up.and_("mul", gated, normed))[None]

@@ -8,10 +8,10 @@ the linear layers see each token once.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
@@ -22,7 +22,8 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 ATTENTION = "prefix_tree"
 
-Span = tuple[int, int]  # from, to in the pack
+Path = tuple[tuple[int, int], ...]  # spans, each from and to in the pack
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Branch:
 
     start: int
     stop: int
-    before: tuple[Span, ...]
+    before: Path
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,14 @@ class Pack:
     positions: Tensor
     places: tuple[Tensor, ...]
     branches: tuple[Branch, ...]
-    _masks: dict[torch.dtype, tuple[Tensor | None, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    _made: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def masks(self, dtype: torch.dtype) -> tuple[Tensor | None, ...]:
-        """What each branch's tokens add to their scores; None for plain causal attention.
-
-        Made once for all layers, in their own type: a mask of yes and no would be turned into one in each of them.
-        """
-        if dtype not in self._masks:
-            self._masks[dtype] = tuple(_mask(branch, dtype, self.ids.device) for branch in self.branches)
-        return self._masks[dtype]
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for all layers of a pass."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: T = self._made[key]
+        return found
 
     def __len__(self) -> int:
         return self.ids.shape[1]
@@ -65,17 +62,17 @@ def pack(rows: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> P
     positions: list[int] = []
     branches: list[Branch] = []
     places: list[Tensor] = [torch.empty(0, dtype=torch.long)] * len(rows)
-    path: list[Span] = []
+    path: Path = ()
     former: Sequence[int] = ()
     for i in sorted(range(len(rows)), key=lambda i: tuple(rows[i])):
         row = rows[i]
         shared = common_prefix(former, row)
-        path = _cut(path, shared)
+        path = cut(path, 0, shared)
         if len(row) > shared:
             start = len(ids)
             ids += row[shared:]
             positions += range(shared, len(row))
-            branches.append(Branch(start, len(ids), tuple(path)))
+            branches.append(Branch(start, len(ids), path))
             path = _joined(path, (start, len(ids)))
         places[i] = torch.cat([torch.arange(*span) for span in path])
         former = row
@@ -158,25 +155,34 @@ def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
     return bisect_left(range(1, length + 1), True, key=lambda n: a[:n] != b[:n])
 
 
-def _cut(path: list[Span], length: int) -> list[Span]:
-    """The first `length` tokens of a path."""
-    ends = accumulate(stop - start for start, stop in path)
-    cut = [(start, min(stop, stop - end + length)) for (start, stop), end in zip(path, ends, strict=True)]
-    return [(start, stop) for start, stop in cut if stop > start]
+def cut(path: Path, start: int, stop: int) -> Path:
+    """The tokens of a path from its `start`-th to before its `stop`-th."""
+    ends = accumulate(last - first for first, last in path)
+    spans = (
+        (max(first, last - end + start), min(last, last - end + stop))
+        for (first, last), end in zip(path, ends, strict=True)
+    )
+    return tuple((first, last) for first, last in spans if last > first)
 
 
-def _joined(path: list[Span], span: Span) -> list[Span]:
+def length(path: Path) -> int:
+    """Its tokens."""
+    return sum(stop - start for start, stop in path)
+
+
+def _joined(path: Path, span: tuple[int, int]) -> Path:
     if path and path[-1][1] == span[0]:
-        return [*path[:-1], (path[-1][0], span[1])]
-    return [*path, span]
+        return *path[:-1], (path[-1][0], span[1])
+    return *path, span
 
 
 @torch.inference_mode(False)  # trained layers may use what frozen ones made
 def _mask(branch: Branch, dtype: torch.dtype, device: torch.device) -> Tensor | None:
+    """What a branch's tokens add to their scores; None for plain causal attention."""
     if not branch.before:
         return None
     new = branch.stop - branch.start
-    seen = new + sum(stop - start for start, stop in branch.before)
+    seen = new + length(branch.before)
     return torch.full((new, seen), -torch.inf, dtype=dtype, device=device).triu_(seen - new + 1)
 
 
@@ -218,8 +224,10 @@ def attend(
     shared = query.device.type == "cpu"  # the GPU kernels that take a mask know no shared heads
     if groups > 1 and not shared:
         key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    # In their own type: a mask of yes and no would be turned into one in each layer.
+    masks = pack.once(query.dtype, lambda: [_mask(b, query.dtype, query.device) for b in pack.branches])
     found = []
-    for branch, mask in zip(pack.branches, pack.masks(query.dtype), strict=True):
+    for branch, mask in zip(pack.branches, masks, strict=True):
         spans = (*branch.before, (branch.start, branch.stop))
         keys, values = (
             torch.cat([states[:, :, slice(*span)] for span in spans], 2) for states in (key, value)
