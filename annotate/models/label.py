@@ -60,9 +60,12 @@ class LabelQuerySet(models.QuerySet["Label"]):
 
     def disputed_solutions(self) -> models.QuerySet[Solution]:
         """Solutions whose labels name different first errors, or rate a step +1 and -1, and that nobody has decided."""
-        several = self.opinions().with_first_error().order_by().values("solution")
-        apart = several.annotate(low=Min("first_error"), high=Max("first_error"))
-        steps = StepRating.objects.filter(label__in=self.opinions(), option=0).order_by()
+        # Most solutions have one opinion: what several people say is looked at for the others alone.
+        told = self.opinions().order_by().values("solution").annotate(labels=Count("pk"))
+        several = self.opinions().filter(solution__in=told.filter(labels__gt=1).values("solution"))
+        apart = several.with_first_error().order_by().values("solution")
+        apart = apart.annotate(low=Min("first_error"), high=Max("first_error"))
+        steps = StepRating.objects.filter(label__in=several, option=0).order_by()
         both = steps.values("label__solution", "step_index").annotate(low=Min("rating"), high=Max("rating"))
         decided = Label.objects.filter(adjudicates=True, solution=OuterRef("pk"))
         return Solution.objects.filter(
