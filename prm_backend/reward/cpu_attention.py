@@ -15,29 +15,20 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from prm_backend.reward.packing import Branch, Pack, Path, cut, length
+from prm_backend.reward.packing import Branch, Pack, Path, along, causal, cut, length
 
 _ROWS = 320  # of a piece: its tokens, each as often as heads share a key
 _SHARED_KEYS, _SHARING_ROWS = 128, 768  # fewer are not worth a product of their own
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Tokens `start` to `stop` of the pack attend to `path`, which ends with them, as `mask` [rows, keys] lets them."""
+class Part:
+    """Tokens `start` to `stop` of the pack attend to `path`: to all of it, or as `mask` [rows, keys] lets them."""
 
     start: int
     stop: int
     path: Path
-    mask: Tensor | None
-
-
-@dataclass(frozen=True)
-class Run:
-    """Tokens `start` to `stop` of the pack, of several branches, all of which attend to all of `path`."""
-
-    start: int
-    stop: int
-    path: Path
+    mask: Tensor | None = None
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, pack: Pack, *, scaling: float | None) -> Tensor:
@@ -54,27 +45,25 @@ def attend(query: Tensor, key: Tensor, value: Tensor, pack: Pack, *, scaling: fl
     found = query.new_empty(tokens, shared, groups, width)
     total = query.new_empty(shared, tokens, groups)
 
-    def look(part: Piece | Run, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    def look(part: Part) -> tuple[Tensor, Tensor]:
         own = rows[:, :, groups * part.start : groups * part.stop]
-        along = (
-            torch.cat([states[:, :, slice(*span)] for span in part.path], 2) for states in (keys, values)
-        )
-        seen, log = flash(own, *along, attn_mask=mask, scale=scaling)
+        seen, log = flash(own, *along(part.path, keys, values), attn_mask=part.mask, scale=scaling)
         return seen.reshape(shared, -1, groups, width).transpose(0, 1), log.reshape(shared, -1, groups)
 
     pieces, runs = pack.once(("cpu", groups), lambda: _plan(pack.branches, groups))
     for piece in pieces:
         here = slice(piece.start, piece.stop)
-        found[here], total[:, here] = look(piece, piece.mask)
+        found[here], total[:, here] = look(piece)
     for run in runs:
         here = slice(run.start, run.stop)
-        more, log = look(run, None)
+        more, log = look(run)
         found[here].lerp_(more, torch.sigmoid(log - total[:, here]).transpose(0, 1)[..., None])
         total[:, here] = torch.logaddexp(total[:, here], log)
     return found.flatten(1)
 
 
-def _plan(branches: Sequence[Branch], groups: int) -> tuple[list[Piece], list[Run]]:
+def _plan(branches: Sequence[Branch], groups: int) -> tuple[list[Part], list[Part]]:
+    """The pieces of all branches, and the runs."""
     runs, done = _runs(branches, groups)
     pieces = []
     for branch, shared in zip(branches, done, strict=True):
@@ -83,26 +72,23 @@ def _plan(branches: Sequence[Branch], groups: int) -> tuple[list[Piece], list[Ru
         known, new = length(before), branch.stop - branch.start
         parts = min(new, max(1, round(new * groups / _ROWS)))
         for start, stop in pairwise(new * i // parts for i in range(parts + 1)):
-            mask = _mask(stop - start, known + stop, groups)
-            pieces.append(Piece(branch.start + start, branch.start + stop, cut(path, 0, known + stop), mask))
+            # A single token sees all of its path.
+            mask = (
+                None if stop - start == 1 else causal(stop - start, known + stop).repeat_interleave(groups, 0)
+            )
+            pieces.append(Part(branch.start + start, branch.start + stop, cut(path, 0, known + stop), mask))
     return pieces, runs
 
 
-def _mask(new: int, seen: int, groups: int) -> Tensor | None:
-    """What a piece's rows add to their scores: the last `new` of `seen` keys are their own tokens'."""
-    if new == 1:
-        return None
-    return torch.full((new, seen), -torch.inf).triu_(seen - new + 1).repeat_interleave(groups, 0)
-
-
-def _runs(branches: Sequence[Branch], groups: int) -> tuple[list[Run], list[int]]:
-    """Runs, and how many leading tokens of each branch's path they see to.
+def _runs(branches: Sequence[Branch], groups: int) -> tuple[list[Part], list[int]]:
+    """What several branches all attend to, and how many leading tokens of each branch's path that sees to.
 
     What branches share is how their paths begin, and those that share one stand side by side.
     """
-    runs: list[Run] = []
+    runs: list[Part] = []
     seen = [0] * len(branches)
-    common = [_common(a.before, b.before) for a, b in pairwise(branches)]
+    # Both begin the path of the first row, since rows come sorted.
+    common = [min(length(a.before), length(b.before)) for a, b in pairwise(branches)]
     waiting = [(0, len(branches))]
     while waiting:
         first, last = waiting.pop()
@@ -111,19 +97,7 @@ def _runs(branches: Sequence[Branch], groups: int) -> tuple[list[Run], list[int]
         least, done = min(common[first : last - 1]), seen[first]
         start, stop = branches[first].start, branches[last - 1].stop
         if least - done >= _SHARED_KEYS and (stop - start) * groups >= _SHARING_ROWS:
-            runs.append(Run(start, stop, cut(branches[first].before, done, least)))
+            runs.append(Part(start, stop, cut(branches[first].before, done, least)))
             seen[first:last] = [least] * (last - first)
         waiting += pairwise([first, *(i + 1 for i in range(first, last - 1) if common[i] == least), last])
     return runs, seen
-
-
-def _common(a: Path, b: Path) -> int:
-    """How many leading tokens two paths share."""
-    tokens = 0
-    for (start, stop), (other, end) in zip(a, b):  # noqa: B905 (one may be longer)
-        if start != other:
-            break
-        tokens += min(stop, end) - start
-        if stop != end:
-            break
-    return tokens

@@ -182,8 +182,19 @@ def _mask(branch: Branch, dtype: torch.dtype, device: torch.device) -> Tensor | 
     if not branch.before:
         return None
     new = branch.stop - branch.start
-    seen = new + length(branch.before)
+    return causal(new, new + length(branch.before), dtype, device)
+
+
+def causal(
+    new: int, seen: int, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
+) -> Tensor:
+    """[new, seen]: what tokens add to their scores, where the last `new` of the `seen` ones are themselves."""
     return torch.full((new, seen), -torch.inf, dtype=dtype, device=device).triu_(seen - new + 1)
+
+
+def along(path: Path, *states: Tensor) -> list[Tensor]:
+    """The tokens of a path, of each of the states; [1, heads, tokens, width] in and out."""
+    return [torch.cat([each[:, :, slice(*span)] for span in path], 2) for each in states]
 
 
 def use_packing(model: nn.Module) -> None:
@@ -228,10 +239,8 @@ def attend(
     masks = pack.once(query.dtype, lambda: [_mask(b, query.dtype, query.device) for b in pack.branches])
     found = []
     for branch, mask in zip(pack.branches, masks, strict=True):
-        spans = (*branch.before, (branch.start, branch.stop))
-        keys, values = (
-            torch.cat([states[:, :, slice(*span)] for span in spans], 2) for states in (key, value)
-        )
+        path = (*branch.before, (branch.start, branch.stop))
+        keys, values = along(path, key, value)
         own = F.scaled_dot_product_attention(
             query[:, :, branch.start : branch.stop],
             keys,

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +40,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "log-probabilities": {"log_probs": True},
     "layers": {"trained_layers": 1, "depth": 0.7},
     "low rank": {"trained_layers": 1, "depth": 0.7, "lora_rank": 2},
-    "all layers": {"trained_layers": 3, "depth": 1.0, "log_probs": False},
+    "all layers": {"trained_layers": 3, "depth": 1.0},
     "outcome": {"supervise": "answer"},
 }
 
@@ -124,12 +125,13 @@ def trained(
     def compute(device: str) -> list[float]:
         AcceleratorState._reset_state(reset_partial_state=True)
         os.environ["ACCELERATE_TORCH_DEVICE"] = device  # it would look for kinds it knows
-        checkpoint = directory / f"{len(list(directory.iterdir()))}"
+        kept = torch.float32 if device == "cpu" else dtype
+        checkpoint = Path(tempfile.mkdtemp(dir=directory)) / "prm"
         train_prm(
             str(base), labelled[:16], labelled[16:], config=config, checkpoint_dir=checkpoint, snapshot_hash="",
-            device=device, dtype=torch.float32 if device == "cpu" else dtype,
+            device=device, dtype=kept,
         )  # fmt: skip
-        prm = PRM.load(checkpoint, device=device, dtype=torch.float32 if device == "cpu" else dtype)
+        prm = PRM.load(checkpoint, device=device, dtype=kept)
         return bad(prm.score([PROBLEM] * len(STEPS), STEPS))
 
     return compute
