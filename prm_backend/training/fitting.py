@@ -11,10 +11,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import gather_object
+from accelerate.utils import broadcast_object_list, gather_object
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import AdamW
@@ -38,6 +39,15 @@ _STEPS_COST = 0.05  # a head that reads cached steps alone, in layers over all t
 _LEARNT = {"okay": 1, "ignore": 1, "positive": 2, "negative": 0}  # what a step rated 0 counts as
 
 Curve = list[dict[str, float]]
+
+
+def join(device: str | torch.device) -> tuple[Accelerator, torch.device]:
+    """The processes that train together, which may be this one alone, and the device that is this one's."""
+    device = torch.device(device)
+    accelerator = Accelerator(
+        cpu=device.type == "cpu", mixed_precision="bf16" if device.type == "cuda" else "no"
+    )
+    return accelerator, device if accelerator.num_processes == 1 else accelerator.device
 
 
 @dataclass
@@ -75,6 +85,7 @@ class Fitting:
 
     def __init__(
         self,
+        accelerator: Accelerator,
         prm: PRM,
         config: PRMConfig,
         train: Sequence[Example],
@@ -87,9 +98,7 @@ class Fitting:
     ) -> None:
         """`directory` is where the cache goes; what `resume` holds of a former attempt is not done again, nor is what
         is `kept` of former trainings."""
-        self.accelerator = Accelerator(
-            cpu=prm.device.type == "cpu", mixed_precision="bf16" if prm.device.type == "cuda" else "no"
-        )
+        self.accelerator = accelerator
         self.prm, self.config, self.resume = prm, config, resume
         self.examples = [*train, *tuning, *held_out]
         self.train_rows = range(len(train))
@@ -121,7 +130,7 @@ class Fitting:
         steps_an_epoch = math.ceil(len(self.train_rows) / self.config.batch_solutions)
         optimiser, schedule = _optimiser(self.model, self.config, steps_an_epoch * self.config.epochs)
         reached = Reached()
-        if self.resume and (state := self.resume.load()):
+        if self.resume and (state := self._state_of(self.resume)):
             self.prm.load_trained(state["trained"])
             optimiser.load_state_dict(state["optimiser"])
             schedule.load_state_dict(state["schedule"])
@@ -140,6 +149,11 @@ class Fitting:
         tuning, held_out = self._parts(reached.logits)
         self.prm.head.temperature.fill_(fit_temperature(tuning, self._targets(self.tuning_rows)))
         return reached.curve, tuning, held_out
+
+    def _state_of(self, resume: Resume) -> dict[str, Any] | None:
+        """What a former attempt had reached: the first process's word, for it alone saves, perhaps on another host."""
+        [state] = broadcast_object_list([resume.load()])
+        return state
 
     def _has_waited(self, epochs: int) -> bool:
         return bool(self.config.patience) and epochs >= self.config.patience

@@ -28,7 +28,7 @@ class Resume:
 
     def load(self) -> dict[str, Any] | None:
         path = self.directory / _STATE
-        return torch.load(path, weights_only=True) if path.is_file() else None
+        return torch.load(path, weights_only=True, map_location="cpu") if path.is_file() else None
 
     def save(self, **state: Any) -> None:
         """Write beside and rename: a kill leaves the former state whole."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 import transformers
+from accelerate import Accelerator
 from torch import Tensor
 
 from prm_backend.config import PRMConfig, config_hash
@@ -26,7 +27,7 @@ from prm_backend.reward.prm import PRM
 from prm_backend.text.encoding import ENCODING_VERSION
 from prm_backend.training.calibration import MIN_LABELS
 from prm_backend.training.dataset import Dataset, Example, make_dataset, require_usable, set_aside
-from prm_backend.training.fitting import Curve, Fitting, probabilities_of
+from prm_backend.training.fitting import Curve, Fitting, join, probabilities_of
 from prm_backend.training.kept import KeptStates
 from prm_backend.training.resume import Resume
 from prm_backend.types import (
@@ -75,6 +76,7 @@ def train_prm(
     """
     started, cpu_started = time.monotonic(), time.process_time()
     path = locate(base)
+    accelerator, device = join(device)
     torch.manual_seed(config.seed)
     model, tokenizer = load_base(path, device=device, dtype=dtype, adapter=config.adapter)
     prm = PRM(model, tokenizer, config)
@@ -87,13 +89,13 @@ def train_prm(
     base_fingerprint = fingerprint(path)
     resume = None
     if resume_dir is not None:
-        resume = Resume(resume_dir, f"{config_hash(config)} {base_fingerprint} {_digest(train, held_out)}")
+        key = f"{config_hash(config)} {base_fingerprint} {_digest(train, held_out)}"
+        resume = Resume(_own(resume_dir, accelerator), key)
     kept = None
     if states_dir is not None:
         kept = KeptStates(states_dir, _frozen_part(config, base_fingerprint, dtype))
-    fitting = Fitting(
-        prm, config, learnt, tuning, judged.examples, checkpoint_dir.parent, progress, resume, kept
-    )
+    data_of = learnt, tuning, judged.examples
+    fitting = Fitting(accelerator, prm, config, *data_of, checkpoint_dir.parent, progress, resume, kept)
     curve, tuning_logits, logits = fitting.run()
     temperature = prm.head.temperature.item()
     threshold = _tuned_threshold(config, tuning_logits / temperature, tuning)
@@ -110,12 +112,19 @@ def train_prm(
         report=report,
         versions=_versions(),
     )
-    if fitting.accelerator.is_main_process:
+    if accelerator.is_main_process:
         write_checkpoint(checkpoint_dir, prm.trained(), meta)
-    fitting.accelerator.wait_for_everyone()
-    if resume and fitting.accelerator.is_main_process:
+    accelerator.wait_for_everyone()
+    if resume:
         resume.clear()
     return report
+
+
+def _own(directory: Path, accelerator: Accelerator) -> Path:
+    """Of this process alone: those of one host would write the same files."""
+    if accelerator.is_main_process:
+        return directory
+    return directory.with_name(f"{directory.name}.{accelerator.process_index}")
 
 
 def _frozen_part(config: PRMConfig, base_fingerprint: str, dtype: torch.dtype) -> str:

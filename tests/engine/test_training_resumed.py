@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -91,31 +92,59 @@ def test_what_another_training_left_is_not_gone_on_with(base: str, tmp_path: Pat
     assert losses(resumed) == losses(train(base, tmp_path / "v2", other))
 
 
-TWO_PROCESSES = """
-import os, sys
-from pathlib import Path
+PROCESS = """
+import os, signal, sys
 from dataclasses import replace
+from pathlib import Path
 from tests.engine.training import HEAD, losses, train
-base, out = sys.argv[1:]
-report = train(base, Path(out) / "two", replace(HEAD, trained_layers=1))
-Path(out, f"losses.{os.environ['RANK']}").write_text(str(losses(report)))
+base, own, killed = sys.argv[1:]
+def progress(made):
+    if killed == os.environ["RANK"] and "epoch 3" in made.message:
+        os.kill(os.getpid(), signal.SIGKILL)
+report = train(base, Path(own) / "v1", replace(HEAD, trained_layers=1), progress=progress,
+               resume_dir=Path(own) / "resume")
+Path(own, f"losses.{os.environ['RANK']}").write_text(str(losses(report)))
 """
 
 
+def launch(base: str, hosts: list[Path], killed: int | None = None) -> list[int]:
+    """How two processes ended, a host: both on the one, or one on each. A host has a folder of its own and no other.
+
+    By torchrun, which is what `accelerate launch` starts for several GPUs; for CPUs it starts mpirun.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    where = ["--nnodes", len(hosts), "--nproc_per_node", 2 // len(hosts), "--master_port", port]
+    started = []
+    for rank, host in enumerate(hosts):
+        host.mkdir(exist_ok=True)
+        (host / "script.py").write_text(PROCESS)
+        command = [sys.executable, "-m", "torch.distributed.run", *where, "--node_rank", rank]
+        with (host / "log").open("w") as log:
+            started.append(
+                subprocess.Popen(
+                    [str(word) for word in (*command, host / "script.py", base, host, killed)],
+                    env=ONE_THREAD,
+                    stderr=log,
+                )
+            )
+    return [process.wait(timeout=300) for process in started]
+
+
 @pytest.mark.slow
-def test_two_processes_train_what_one_does(base: str, tmp_path: Path) -> None:
-    alone = train(base, tmp_path / "one", replace(HEAD, trained_layers=1))
-    script = tmp_path / "script.py"
-    script.write_text(TWO_PROCESSES)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    done = subprocess.run(
-        [*launch, str(script), base, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        env=ONE_THREAD,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+@pytest.mark.parametrize("names", [("one",), ("first", "second")], ids=["one host", "two hosts"])
+def test_two_processes_train_what_one_does_and_so_they_do_when_one_was_killed(
+    base: str, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    alone = train(base, tmp_path / "alone", replace(HEAD, trained_layers=1))
+    hosts = [tmp_path / name for name in names]
+    assert all(launch(base, hosts, killed=1))
+    assert (hosts[0] / "resume" / "state.pt").is_file()
+    assert not list(tmp_path.glob("*/losses.*"))
+    assert not any(launch(base, hosts)), [(host / "log").read_text()[-3000:] for host in hosts]
     for rank in (0, 1):
-        found = json.loads((tmp_path / f"losses.{rank}").read_text())
+        found = json.loads((hosts[-rank] / f"losses.{rank}").read_text())
         assert found == pytest.approx(losses(alone), abs=1e-4)
-    assert PRM.load(tmp_path / "two").score(["Problem 1?"], [("good", "bad")])
+    assert PRM.load(hosts[0] / "v1").score(["Problem 1?"], [("good", "bad")])
+    assert not list(tmp_path.glob("*/resume*"))
