@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import pytest
 
 from prm_backend.grading import AnswerKind, Gold, GraderPool, InputOutput, Outcome
 from prm_backend.grading.code import CodeLimits, run_tests
+from prm_backend.sandbox import prison
 from prm_backend.text.gold import extract_code, read_tests, write_tests
 
 pytestmark = pytest.mark.timeout(120)
@@ -224,6 +226,30 @@ def test_a_kernel_that_refuses_the_filter_is_told_as_such():
     assert "kernel refuses to shut a process in (prctl 22: Operation not permitted)" in done.stdout, (
         done.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("machine", "numbers", "elf_machine"),
+    [
+        ("x86_64", "x86_64-linux-gnu/asm/unistd_64.h", "EM_X86_64"),
+        ("aarch64", "asm-generic/unistd.h", "EM_AARCH64"),
+    ],
+)
+def test_the_numbers_of_calls_are_those_of_the_kernels_headers(machine, numbers, elf_machine):
+    architecture, calls = prison._MACHINES[machine]
+    # Generic headers say 3264 where a call is another one on 32 bits, as fstat is.
+    found = _defined(numbers, r"__NR(?:3264)?_(\w+)\s+(\d+)")
+    assert calls == {name: int(found[name]) for name in calls}
+    # What linux/audit.h makes of it: 64 bits, little-endian.
+    elf = int(_defined("linux/elf-em.h", r"(EM_\w+)\s+(\d+)")[elf_machine])
+    assert architecture == elf | 0x8000_0000 | 0x4000_0000
+
+
+def _defined(header: str, what: str) -> dict[str, str]:
+    place = Path("/usr/include", header)
+    if not place.is_file():
+        pytest.skip(f"there is no {place} (Debian: linux-libc-dev)")
+    return dict(re.findall(rf"#define\s+{what}", place.read_text()))
 
 
 def test_a_poisoned_program_costs_itself_and_not_the_batch():
