@@ -79,39 +79,44 @@ class RemotePRM:
             return list(pool.map(lambda e: e if isinstance(e, Unscorable) else self._score(e), laid))
 
     def _score(self, encoded: Encoded) -> list[StepProbs]:
-        rows = self._pool(encoded.input_ids, raw=True)
-        steps = self._at_steps(rows, encoded)
+        steps = self._at_steps(self._pool(encoded.input_ids, raw=True), encoded)
+        raw = not _may_be_probabilities(steps) or self._gives_raw(encoded, steps)
         if len(steps[0]) == 1:
-            self._require_raw(encoded, steps)
+            if not raw:
+                raise RemoteFailed(
+                    f"{self._where()} (vLLM {self._version()}) ignores use_activation, so nothing tells whether its "
+                    "values are raw or probabilities: serve it with vLLM 0.11.1 or newer"
+                )
             return [as_step_probs(_softmax([0.0, row[0]])) for row in steps]
         if self._convention.good_first:
             steps = [row[::-1] for row in steps]
-        if all(min(row) >= 0 and abs(math.fsum(row) - 1) <= _ROUNDING for row in steps):
-            return [as_step_probs([p / math.fsum(row) for p in row]) for row in steps]
-        return [as_step_probs(_softmax(row)) for row in steps]
+        return [as_step_probs(_softmax(row) if raw else [p / math.fsum(row) for p in row]) for row in steps]
 
     def _at_steps(self, rows: list[list[float]], encoded: Encoded) -> list[list[float]]:
+        if any(not 1 <= len(row) <= 3 for row in rows):
+            raise RemoteFailed(
+                f"{self._where()} gave rows of {len(rows[0])} numbers, so not those of a PRM's labels"
+            )
         if len(rows) == len(encoded):
             return [rows[position] for position in encoded.label_positions]
         if len(rows) == len(encoded.label_positions):  # the server picks the marks out itself
             return rows
         raise RemoteFailed(
             f"{self._where()} gave {len(rows)} rows for {len(encoded)} tokens and {len(encoded.label_positions)} "
-            "steps: serve it with --runner pooling, and with pooling type ALL or STEP"
+            "steps: serve it with --runner pooling and pooling type ALL or STEP "
+            "(with the step_tag_id of its mark)"
         )
 
-    def _require_raw(self, encoded: Encoded, steps: list[list[float]]) -> None:
-        """RemoteFailed unless single values are raw: 0.3 may be either, so it is asked with activation too, once."""
-        if any(not 0 <= row[0] <= 1 for row in steps):
-            return
+    def _gives_raw(self, encoded: Encoded, steps: list[list[float]]) -> bool:
+        """Whether `use_activation` is obeyed: rows that may be either are asked for with it too, once.
+
+        By what is nearer, not by what differs: a server rounds otherwise from one batch to the next.
+        """
         if self._honours_raw is None:
             activated = self._at_steps(self._pool(encoded.input_ids, raw=False), encoded)
-            self._honours_raw = activated != steps
-        if not self._honours_raw:
-            raise RemoteFailed(
-                f"{self._where()} (vLLM {self._version()}) ignores use_activation, so nothing tells whether its "
-                "values are raw or probabilities: serve it with vLLM 0.11.1 or newer"
-            )
+            expected = [_softmax(row) if len(row) > 1 else _softmax([0.0, *row])[1:] for row in steps]
+            self._honours_raw = _apart(activated, expected) < _apart(activated, steps)
+        return self._honours_raw
 
     def _pool(self, ids: Sequence[int], *, raw: bool) -> list[list[float]]:
         request: dict[str, Any] = {"model": self._model, "input": list(ids), "use_activation": not raw}
@@ -139,7 +144,12 @@ class RemotePRM:
             raise RemoteFailed(f"{self._where()} failed: {error}") from error
         try:
             rows = answer["data"][0]["data"]
-            return [[float(value) for value in (row if isinstance(row, list) else [row])] for row in rows]
+            if rows and all(isinstance(row, float | int) for row in rows):
+                raise RemoteFailed(
+                    f"{self._where()} gave one row for the whole text, not one a token or a step: serve it with "
+                    """--pooler-config '{"task": "token_classify"}'"""
+                )
+            return [[float(value) for value in row] for row in rows]
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise RemoteFailed(
                 f"{self._where()} answered something else than pooled rows: {error!r}"
@@ -167,6 +177,17 @@ class RemotePRM:
 
     def _where(self) -> str:
         return f"{self._url}/pooling (model {self._model!r})"
+
+
+def _may_be_probabilities(rows: list[list[float]]) -> bool:
+    return all(
+        min(row) >= 0 and (row[0] <= 1 if len(row) == 1 else abs(math.fsum(row) - 1) <= _ROUNDING)
+        for row in rows
+    )
+
+
+def _apart(some: list[list[float]], others: list[list[float]]) -> float:
+    return math.fsum(abs(a - b) for x, y in zip(some, others, strict=True) for a, b in zip(x, y, strict=True))
 
 
 def _softmax(row: Sequence[float]) -> list[float]:

@@ -84,6 +84,27 @@ def test_values_that_may_be_probabilities_already_are_not_guessed_at(server: str
         scorer.score([PROBLEM], [STEPS])
 
 
+def test_logits_that_look_like_probabilities_are_told_apart_by_asking_for_both(server: str) -> None:
+    scorer = load_scorer(f"trl:{server}#sums-to-1", tokenizer=WORDS)
+    expected = [softmax([1 - good, good])[1] for good in EXPECTED]
+    for _ in range(2):
+        [scored] = scorer.score([PROBLEM], [STEPS])
+        assert good(scored) == pytest.approx(expected, abs=1e-9)
+    asked = [body["use_activation"] for body in requests(server, "sums-to-1")]
+    assert asked == [False, True, False]
+
+
+def test_a_class_of_the_whole_text_is_not_taken_for_one_of_each_of_two_steps(server: str) -> None:
+    scorer = load_scorer(f"trl:{server}#text", tokenizer=WORDS)
+    with pytest.raises(RemoteFailed, match=r"for the whole text.*--pooler-config .*token_classify"):
+        scorer.score([PROBLEM], [STEPS])
+
+
+def test_hidden_states_are_not_taken_for_labels(server: str) -> None:
+    with pytest.raises(RemoteFailed, match="rows of 8 numbers"):
+        load_scorer(f"trl:{server}#wide", tokenizer=WORDS).score([PROBLEM], [STEPS])
+
+
 def test_math_shepherds_first_column_is_good(server: str) -> None:
     words = tiny_tokenizer()
     words.add_tokens(["ки"])
