@@ -125,9 +125,10 @@ def qwen(path: Path, bias: tuple[float, float] = (0.0, 0.0)) -> Published:
     """Qwen2.5-Math-PRM: its class is on the hub, its head two linear layers; `bias` is added to the last one's."""
     words = tokenizer()
     model = made(Qwen2Model, Qwen2Config(vocab_size=len(words), **SIZES))
+    width = model.config.hidden_size
     head = {
-        "score.0.weight": random(16, 16), "score.0.bias": random(16),
-        "score.2.weight": random(2, 16), "score.2.bias": random(2) + torch.tensor(bias),
+        "score.0.weight": random(width, width), "score.0.bias": random(width),
+        "score.2.weight": random(2, width), "score.2.bias": random(2) + torch.tensor(bias),
     }  # fmt: skip
     save(model, words, path, {f"model.{name}": t for name, t in model.state_dict().items()} | head)
     edit_config(
@@ -160,7 +161,7 @@ def skywork(path: Path) -> Published:
     model: Any = made(
         Qwen2ForCausalLM, Qwen2Config(vocab_size=len(words), tie_word_embeddings=False, **SIZES)
     )
-    head = {"v_head.summary.weight": random(1, 16), "v_head.summary.bias": random(1)}
+    head = {"v_head.summary.weight": random(1, model.config.hidden_size), "v_head.summary.bias": random(1)}
     save(model, words, path, model.state_dict() | head)
 
     def by_hand(problem: str, steps: Sequence[str]) -> list[float]:
@@ -186,7 +187,8 @@ def made(kind: Any, config: Any) -> PreTrainedModel:
 
 
 def random(*shape: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+    drawn = torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+    return drawn * 16 / SIZES["hidden_size"]
 
 
 def save(
