@@ -58,17 +58,8 @@ def as_one_label(path: Path) -> None:
 def served(command: list[str], path: Path, *options: str) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [
-        *command[:1],
-        "serve",
-        str(path),
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        *options,
-        *command[1:],
-    ]
+    where = ["--host", "127.0.0.1", "--port", str(port)]
+    command = [command[0], "serve", str(path), *where, *options, *command[1:]]
     command += ["--served-model-name", "tiny", "--dtype", "float32", "--enforce-eager"]
     with (path / "vllm.log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
         try:

@@ -23,6 +23,7 @@ from prm_backend.types import NEWLINE, StepProbs, Unscorable
 _REFUSED = (BadRequestError, UnprocessableEntityError)
 _ROUNDING = 1e-2  # a server may send bfloat16: three digits
 _DEFAULT_LENGTH = 4096
+_MOST_LABELS = 3
 
 
 class RemoteFailed(RuntimeError):
@@ -93,7 +94,7 @@ class RemotePRM:
         return [as_step_probs(_softmax(row) if raw else [p / math.fsum(row) for p in row]) for row in steps]
 
     def _at_steps(self, rows: list[list[float]], encoded: Encoded) -> list[list[float]]:
-        if any(not 1 <= len(row) <= 3 for row in rows):
+        if any(not 1 <= len(row) <= _MOST_LABELS for row in rows):
             raise RemoteFailed(
                 f"{self._where()} gave rows of {len(rows[0])} numbers, so not those of a PRM's labels"
             )
@@ -144,16 +145,17 @@ class RemotePRM:
             raise RemoteFailed(f"{self._where()} failed: {error}") from error
         try:
             rows = answer["data"][0]["data"]
-            if rows and all(isinstance(row, float | int) for row in rows):
-                raise RemoteFailed(
-                    f"{self._where()} gave one row for the whole text, not one a token or a step: serve it with "
-                    """--pooler-config '{"task": "token_classify"}'"""
-                )
-            return [[float(value) for value in row] for row in rows]
+            found = [[float(value) for value in (row if isinstance(row, list) else [row])] for row in rows]
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise RemoteFailed(
                 f"{self._where()} answered something else than pooled rows: {error!r}"
             ) from error
+        if len(rows) <= _MOST_LABELS and not any(isinstance(row, list) for row in rows):
+            raise RemoteFailed(
+                f"{self._where()} gave one row for the whole text, not one a token or a step: serve it with "
+                """--pooler-config '{"task": "token_classify"}'"""
+            )
+        return found
 
     def _about(self) -> dict[str, Any]:
         """What the server says of the model; empty where it does not list models."""
