@@ -3,7 +3,8 @@
 torch packs a weight anew in every product. With the 64 rows of a batch being sampled that takes longer than the
 multiplying: packed once, and in bfloat16 where the CPU multiplies that, the default model's products are three to
 four times as fast (docs/decisions/0023). What packs is oneDNN, by the operators that torch.compile freezes a model
-with; where they are missing, all stays as it was.
+with; where they are missing, all stays as it was. Weights that may be rounded, on a CPU that does not multiply
+bfloat16, are packed in float16 by fbgemm: a batch of few rows waits for the weights, and these are half as many bytes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 How = Literal["add", "mul"]
 
 _PROBE = 32  # rows and columns of the product that tells whether packing works here
+_HALF_MAX = torch.finfo(torch.float16).max
 
 
 class PackedLinear(nn.Module):
@@ -31,11 +33,30 @@ class PackedLinear(nn.Module):
         return linear(x, self.packed, self.bias)
 
 
-def pack_linears(model: nn.Module) -> None:
-    """Pack every linear layer of a model that is only ever run, in place, where this machine can."""
+class HalfLinear(nn.Module):
+    """A frozen linear layer that holds its weight packed in float16; what it multiplies and sums up is float32."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        bias = None if linear.bias is None else linear.bias.detach()
+        self.packed = torch.ops.quantized.linear_prepack_fp16(linear.weight.detach(), bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.ops.quantized.linear_dynamic_fp16(x, self.packed)
+
+
+def pack_linears(model: nn.Module, *, rounded: bool = False) -> None:
+    """Pack every linear layer of a model that is only ever run, in place, where this machine can.
+
+    `rounded` says that float32 weights may be rounded to float16, as suits a model that is only sampled from.
+    """
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
-            if type(child) is nn.Linear and can_pack(child.weight):
+            if type(child) is not nn.Linear:
+                continue
+            if rounded and _can_halve(child.weight):
+                setattr(parent, name, HalfLinear(child))
+            elif can_pack(child.weight):
                 setattr(parent, name, PackedLinear(child))
 
 
@@ -63,6 +84,21 @@ def linear(x: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:
 def linear_and(how: How, other: Tensor, x: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x @ weight.T + bias`, plus or times `other` [..., out], in one pass over memory."""
     return torch.ops.mkldnn._linear_pointwise.binary(x, other, packed, bias, how)
+
+
+def _can_halve(weight: Tensor) -> bool:
+    on_cpu = weight.device.type == "cpu" and weight.dtype == torch.float32
+    return on_cpu and _halves() and bool(weight.abs().max() <= _HALF_MAX)
+
+
+@cache
+def _halves() -> bool:
+    try:
+        packed = torch.ops.quantized.linear_prepack_fp16(torch.eye(_PROBE), None)
+        found = torch.ops.quantized.linear_dynamic_fp16(torch.ones(1, _PROBE), packed)
+    except (AttributeError, RuntimeError):  # another build of torch, or a CPU that fbgemm does not know
+        return False
+    return torch.equal(found, torch.ones(1, _PROBE))
 
 
 @cache

@@ -69,8 +69,8 @@ class TransformersGenerator:
         """Load a directory or hub id, safetensors only and without running code from it, and merge `adapter` in.
 
         In bfloat16 on a GPU (the first one, unless `device` says another) and on a CPU that multiplies it, else in
-        float32. Raises OSError (transformers' own message) where there is no such model, and ValueError where its
-        weights are pickles.
+        float32, linear layers with weights in float16 (see `products`). Raises OSError (transformers' own message)
+        where there is no such model, and ValueError where its weights are pickles.
         """
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         on_cpu = torch.device(device).type == "cpu"
@@ -88,7 +88,7 @@ class TransformersGenerator:
             digest = hashlib.sha256((Path(adapter) / ADAPTER_WEIGHTS).read_bytes()).hexdigest()
             name = f"{name}+{digest[:8]}"
         model.to(device, dtype)
-        pack_linears(model)
+        pack_linears(model, rounded=True)
         return cls(model, tokenizer, name=name)
 
     def sample(

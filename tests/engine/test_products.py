@@ -35,6 +35,29 @@ def test_a_packed_layer_computes_what_the_layer_did(dtype: torch.dtype, biased: 
     assert torch.allclose(found, expected, rtol=CLOSE[dtype], atol=CLOSE[dtype])
 
 
+@pytest.mark.skipif(not products._halves(), reason="fbgemm does not know this CPU")
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("rows", [1, 7, 300])
+@torch.inference_mode()
+def test_a_layer_that_may_be_rounded_is_rounded_to_half_precision(biased: bool, rows: int) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(48, 33, bias=biased))
+    x = torch.randn(2, rows, 48)
+    bias = None if not biased else model[0].bias
+    rounded, exact = F.linear(x, model[0].weight.half().float(), bias), model(x)
+    products.pack_linears(model, rounded=True)
+    assert torch.allclose(model(x), rounded, atol=1e-5)
+    assert not torch.allclose(model(x), exact, atol=1e-5)
+
+
+@torch.inference_mode()
+def test_a_weight_beyond_half_precision_is_not_rounded() -> None:
+    model = nn.Sequential(nn.Linear(8, 8, bias=False))
+    model[0].weight.fill_(7e4)
+    products.pack_linears(model, rounded=True)
+    assert model(torch.ones(1, 8)).tolist() == [[8 * 7e4] * 8]
+
+
 @torch.inference_mode()
 def test_what_follows_a_product_may_be_computed_with_it() -> None:
     torch.manual_seed(0)
