@@ -12,13 +12,23 @@ _PHRASE = re.compile(
     r"\s*(?:therefore|thus|then|given by|simply|just|indeed|equal to)?\s*(?=(?P<rest>\S[^\n]{0,2000}))",
     re.IGNORECASE,
 )
-_SHORT = re.compile(r"^[^\w\n]*ans(?:wer)?\s*[.:=-]\s*(?P<rest>\S[^\n]*)", re.IGNORECASE | re.MULTILINE)
+_SHORT = re.compile(
+    r"^[^\w\n]*ans(?:wer)?\s*(?:[.:=-]\s*|(?=\$|\\\())(?P<rest>\S[^\n]*)", re.IGNORECASE | re.MULTILINE
+)
+# "Final answer: The final answer is $12$", of a formula or a number and nothing more.
+_FINAL = re.compile(
+    r"\bfinal\s+answer\s*(?:is\s*:?|:)\s*[*_]*(?P<said>\$[^$\n]+\$|\\\([^\n]{1,500}?\\\)|-?\\?\$?\d[\d,./]*)[*_]*"
+    r"(?=\s*(?:[.!]?\s*$|\.\s))",
+    re.IGNORECASE | re.MULTILINE,
+)
 _HEADING = re.compile(r"[#*_\s]*(?:final\s+|the\s+)?answer\s*:?[*_:\s]*", re.IGNORECASE)
 # A last sentence that concludes: "Therefore, the area is $12$."
 _CONCLUDES = re.compile(
-    r"(?<![a-zA-Z])(?:therefore|thus|hence|in conclusion|consequently|we (?:find|conclude) that)\b[^.!?\n]{0,200}?"
-    r"(?:\b(?:is|are|equals)\s+(?P<said>\$[^$]+\$|\\\([^\n]+?\\\)|-?\\?\$?[\d][\d,./]*%?)"
-    r"|(?P<plain>\b[a-zA-Z]\s*=\s*-?\d[\d,./]*)|(?P<whole>\$[^$=<>]+(?:[=<>]|\\(?:[lg][et]q?|neq?)(?![a-zA-Z]))[^$=<>]+\$))"
+    r"(?<![a-zA-Z])(?:therefore|thus|hence|the result|in conclusion|consequently|we (?:find|conclude) that)\b"
+    r"[^.!?\n]{0,200}?"
+    r"(?:\b(?:is|are|equals)\s+(?P<said>\$[^$]+\$|\\\([^\n]+?\\\)|[-−]?\\?\$?[\d][\d,./]*%?)"
+    r"|(?P<plain>\b[a-zA-Z]\s*=\s*-?\d[\d,./]*)|(?P<whole>\$[^$=<>]+(?:[=<>]|\\(?:[lg][et]q?|neq?)(?![a-zA-Z]))[^$=<>]+\$"
+    r"|\\\([^=<>\n]+?=[^=<>\n]+?\\\)))"
     r"(?P<unit>[ ]?[a-zA-Z]+(?:[ ][a-zA-Z]+){0,2})?\s*[.!]?\s*\Z",
     re.IGNORECASE,
 )
@@ -36,7 +46,8 @@ _CHOICE_PHRASE = re.compile(
 MATH = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_<])")
 _REASON = re.compile(
-    r",\s+(?:but\s+)?not\s|,?\s+(?:because|since|so|as|which|where|when|for|by|if)\s", re.IGNORECASE
+    r",\s+(?:but\s+)?not\s|\s*\((?:because|since|as)\s|,?\s+(?:because|since|so|as|which|where|when|for|by|if)\s",
+    re.IGNORECASE,
 )
 _JOINT = re.compile(r"\s*(?:,|,?\s*\b(?:and|or)\b)\s*(?=\$|\\[(\[])")
 _LONGEST_ANSWER_IN_WORDS = 12
@@ -69,6 +80,12 @@ def _by_phrase(text: str) -> str | None:
         return after[-1]["math"]
     choices = list(_CHOICE_PHRASE.finditer(text))
     return choices[-1][1] or choices[-1][2] if choices else None
+
+
+def final_behind(text: str) -> str | None:
+    """The last "final answer is …" in what stands behind a box: who says it there has thought again."""
+    stated = list(_FINAL.finditer(text))
+    return stated[-1]["said"] if stated else None
 
 
 def _formulas_joined(text: str) -> list[str]:

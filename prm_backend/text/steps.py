@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from prm_backend.text.phrases import MATH, first_whole_line, stated_in_words
+from prm_backend.text.phrases import MATH, final_behind, first_whole_line, stated_in_words
 
 ANSWER_HEADER = "# Answer"
 
@@ -113,8 +113,9 @@ _BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?=\{|[^\s{a-zA-Z])")
 _BRACES = re.compile(r"\\.|[{}]", re.DOTALL)  # an escaped brace opens nothing
 # Between two boxes that together are one answer ("\boxed{1} \text{ and } \boxed{2}") stand only these.
 _BETWEEN_BOXES = re.compile(
-    r"(?:[\s,;&$]|\\[,;:!]|\\q?quad|\\(?:text|mbox)\s*\{\s*(?:and|or)\s*,?\s*\}|and|or|[a-zA-Z](?:_\{?\w\}?)?\s*=)*"
+    r"(?:[\s,;&$]|\\[,;:!()\[\]]|\\q?quad|\\(?:text|mbox)\s*\{\s*(?:and|or)\s*,?\s*\}|and|or|[a-zA-Z](?:_\{?\w\}?)?\s*=)*"
 )
+_JOINED = re.compile(r"[a-zA-Z,;&]")
 _TAGGED = re.compile(r"<answer>\s*(?P<inner>[^<]*?)\s*</answer>", re.IGNORECASE)
 # Where a chat's turn ends: what stands behind is no part of the solution.
 _TURN_ENDS = re.compile(r"(?<=\S)\s*(?:<\|(?:im_start|im_end|eot_id|end|endoftext|end_of_text)\|>|</s>)")
@@ -176,10 +177,10 @@ def bare_answer(answer: str) -> str:
 def _by_mark(text: str) -> str | None:
     """The last box, else `####` on the last line, else `<answer>…</answer>`, else what is stated in words."""
     if (boxed := _last_boxed(text)) is not None:
-        return boxed
+        return final_behind(text[_boxes(text)[-1][2] :]) or boxed
     last_line = text.rsplit("\n", 1)[-1]
     if "####" in last_line and (after := last_line.rsplit("####", 1)[1].strip()):
-        return after
+        return stated_in_words(after) or after
     if tagged := list(_TAGGED.finditer(text)):
         return tagged[-1]["inner"] or None
     return stated_in_words(text)
@@ -220,6 +221,9 @@ def _last_boxed(text: str) -> str | None:
             continue
         if earlier_end > start or not _BETWEEN_BOXES.fullmatch(text, earlier_end, start):
             break
-        parts.append(earlier)
+        if earlier != parts[-1] or _JOINED.search(
+            text, earlier_end, start
+        ):  # not a box that is only said again
+            parts.append(earlier)
         start = earlier_start
     return ", ".join(reversed(parts)) if content.strip() else None

@@ -10,6 +10,12 @@ from prm_backend.grading import GraderPool
 from prm_backend.text.steps import extract_answer
 
 RIGHT = [
+    ("So $a = \\boxed{6}$ and $b = \\boxed{6}$.", "6,6"),
+    ("It is \\(\\boxed{6}\\) or \\(\\boxed{11}\\).", "6,11"), ("\\[\\boxed{6}\\]\n\n\\(\\boxed{6}\\)", "6"),
+    ("The interest is \\boxed{75}, so we have 575. Final answer: The final answer is $575$.", "575"),
+    ("\\boxed{75}\n\nThe final answer is the interest.", "75"), ("Adding up.\n#### So the answer is 31.", "31"),
+    ("We add them.\nAnswer $31$", "31"), ("Hence \\(k = 31\\).", "31"), ("The result is −31.", "-31"),
+    ("The answer is 31 (because 30+1=31).", "31"),
     ("We add 3 and 4 to get 7.\n\n# Answer\n\n7", "7"), ("So $x = \\boxed{7}$.", "7"),
     ("First \\boxed{3}. Wait, that is wrong. So \\boxed{7}.", "7"), ("3*4=12\n#### 12", "12"),
     ("The answer is 12.", "12"), ("The answer is: 12", "12"), ("Therefore, the answer is $12$.", "12"),
