@@ -130,6 +130,7 @@ _NAME = re.compile(
     r"(?:\s*[:,]\s*[a-zA-Z](?:\s*_\s*(?:\{\w+\}|\w))?)*)\s*(?:=|\\(?:in|approx)(?![a-zA-Z]))(?!=)\s*(?=\S)"
 )
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '\-]+[^\W\d_]+)*")
+_EXCLAIMED = re.compile(r"(?:.*\w{4}|[A-Z][a-z]+)!+")  # while n! is a factorial
 _AND = re.compile(r"\s*(?:,\s*)?(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z]))\s*")
 _BRACKETS = {"(": ")]", "[": "])", "\\{": ("\\}",)}
 
@@ -239,7 +240,9 @@ def _split(text: str) -> list[str]:
 
 
 def _read_words(text: str) -> Words | None:
-    plain = TEXT_MACRO.sub(r"\1", text).strip().strip('.!?"`')
+    plain = TEXT_MACRO.sub(r"\1", text).strip().strip('.?"`')
+    if _EXCLAIMED.fullmatch(plain):
+        plain = plain.rstrip("!")
     if plain[:1] == "'" == plain[-1:]:
         plain = plain[1:-1]
     if not _WORDS.fullmatch(plain):

@@ -28,6 +28,16 @@ _UNICODE = str.maketrans(
         "∩": "\\cap ",
         "∈": "\\in ",
         "∅": "\\emptyset ",
+        "∖": "\\setminus ",
+        "∑": "\\sum ",
+        "∏": "\\prod ",
+        "⁄": "/",
+        "⌊": "\\lfloor ",
+        "⌋": "\\rfloor ",
+        "⌈": "\\lceil ",
+        "⌉": "\\rceil ",
+        "⟨": "(",
+        "⟩": ")",
         "°": "^{\\circ}",
         "√": "\\sqrt ",
         "∛": "\\sqrt[3]",
@@ -93,12 +103,19 @@ _TEXT = re.compile(
 _DOTTED_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3}){2,}")
 _GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:'\d{3})+|(?:_\d{3})+)(?:\.\d+)?")  # Swiss, and programs'
 _ROWS = re.compile(r"\[\s*(\[[^\[\]]*\](?:\s*,\s*\[[^\[\]]*\])*)\s*\]")
-_FUNCTIONS = "sqrt|arcsin|arccos|arctan|sin|cos|tan|sec|csc|cot|log|ln|exp"
+_BRACKETED = re.compile(r"(?:\^|\\sqrt(?:\[\d+\])?)\s*\(")
+_FUNCTIONS = "sqrt|arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|sec|csc|cot|log|ln|exp"
 _SYNONYMS = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
         (r"\\(?:[dtcs]|nice)frac(?![a-zA-Z])", r"\\frac"),
         (r"\\(?:text)?color\s*\{[^{}]*\}|\\(?:underline|ensuremath)\s*(?=\{)", ""),
+        # Upright, they are constants and functions, no words.
+        (r"\\text\s*\{\s*([ei])\s*\}(?=\s*(?:\^|$|[-+=,)}]))", r"\1"),
+        (rf"(?<!\d)\\text\s*\{{\s*({_FUNCTIONS})\s*\}}(?=\s*[\^({{\\\da-z])", r"\\\1 "),
+        (r"(?<![\\a-zA-Z])abs\s*\(([^()]*)\)", r"|\1|"),
+        (r"\\langle(?![a-zA-Z])", "("),
+        (r"\\rangle(?![a-zA-Z])", ")"),
         (r"\+\s*/\s*-", r"\\pm "),
         (r"\\dot\s*\{?(\d)\}?(\d*)\\dot\s*\{?(\d)\}?", r"\\overline{\1\2\3}"),
         (r"\\(?:leqslant|leq)(?![a-zA-Z])|<=", r"\\le "),
@@ -121,7 +138,6 @@ _SYNONYMS = [
         (r"(\\frac\s*\{[^{}]*\})\s*([\da-zA-Z])", r"\1{\2}"),
         (r"\\sqrt\s*([\da-zA-Z])", r"\\sqrt{\1}"),
         (r"\^\s*(-?\d{2,}|-\d)", r"^{\1}"),
-        (r"\\sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}"),
         (r"(?<![\\a-zA-Z])(pi|infty)(?![a-zA-Z])", r"\\\1 "),
         # Followed by what they are applied to: "5 sec" is a time.
         (rf"(?<![\\a-zA-Z])({_FUNCTIONS})(?=\s*[\^({{\\\d]|\s+[a-z]\b)", r"\\\1 "),
@@ -147,6 +163,7 @@ def tidy(answer: str) -> str:
     text = _TEXT.sub(r"\\text", _SPACES.sub(" ", text))
     for pattern, replacement in _SYNONYMS:
         text = pattern.sub(replacement, text)
+    text = _braced(text)
     text = bare_answer(text.strip().removesuffix("\\\\").rstrip(",;: "))
     text = _PHRASES.get(text.casefold(), text)
     if _GROUPED.fullmatch(text):
@@ -172,6 +189,18 @@ def _script(match: re.Match[str]) -> str:
     """A run of raised or lowered signs as one power or one index."""
     mark = "^" if match[0][0] in _RAISED else "_"
     return f"{mark}{{{match[0].translate(_SET_PLAIN)}}}"
+
+
+def _braced(text: str) -> str:
+    """The text with braces for the brackets behind `^` and a root: what they hold may have brackets, too."""
+    for opened in reversed([match.end() - 1 for match in _BRACKETED.finditer(text)]):
+        depth = 0
+        for i in range(opened, len(text)):
+            depth += (text[i] == "(") - (text[i] == ")")
+            if depth == 0:
+                text = f"{text[:opened]}{{{text[opened + 1 : i]}}}{text[i + 1 :]}"
+                break
+    return text
 
 
 def _root(match: re.Match[str]) -> str:

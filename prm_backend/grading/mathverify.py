@@ -7,24 +7,33 @@ Imported by the worker process alone, since it brings sympy. math-verify swallow
 from __future__ import annotations
 
 import logging
-import math
 import re
 from fractions import Fraction
 from typing import Any
 
 import sympy
+from latex2sympy2_extended import NormalizationConfig
 from math_verify import LatexExtractionConfig, parse, verify
 from math_verify.errors import TimeoutException
 
+from prm_backend.grading.computing import differ, digits_of, same_over_the_reals
 from prm_backend.grading.latex import tidy
 from prm_backend.grading.quantities import is_rounded, read_quantity
-from prm_backend.grading.spelling import spelt, without_unit
+from prm_backend.grading.spelling import spelt, without_letter, without_unit
 from prm_backend.text.gold import Tolerance
 from prm_backend.types import GraderOpinion, Outcome
 
 NAME = "math-verify"
 # LaTeX alone: its reader for plain expressions evaluates text, and would pick a number out of words.
-_LATEX = [LatexExtractionConfig(boxed_match_priority=-1)]
+# Units are taken off before, by us: it would take the h of 2\\pi r h for hours, and the m of 3 + 4m for metres.
+_LATEX = [
+    LatexExtractionConfig(
+        boxed_match_priority=-1,
+        normalization_config=NormalizationConfig(
+            basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="all", equations=False
+        ),
+    )
+]
 _AND = re.compile(r"\s*,?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z]))\s*")
 _OR = re.compile(r"\s*,?\s*(?:\\text\s*\{\s*or\s*\}|(?<![a-zA-Z\\])or(?![a-zA-Z]))\s*")
 _INEQUALITY = re.compile(r"[<>]|\\[lg]e(?![a-zA-Z])")
@@ -32,18 +41,16 @@ _PLAIN_LOG = re.compile(r"\\log(?![a-zA-Z])(?!\s*_)")
 _DEGREES = "^{\\circ}"
 _MACRO_OR_TEXT = re.compile(r"\\(?:text|begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+")
 _WORD = re.compile(r"[a-zA-Z]{4,}|(?<=\s)(?:in|of|out|to|for|not|the|per|all|any|than)(?=\s)")
+_GROUPED = re.compile(r"(?<![\d.])\d{1,3}(?:\s\d{3})+(?!\d)")
+_APART = re.compile(r"(?<![_^\d.])\d+(?:\.\d+)?\s+\d+(?!\d*\s*/)")
+_NAMED_FUNCTION = re.compile(r"(?<![\\a-zA-Z])(?:abs|arg|det|gcd|lcm|max|min|mod|sgn)\s*\(")
 _TOWER = re.compile(r"\^\s*(?:\{[^{}]*\}|\\?\w+)\s*\^")
 _IMAGINARY = re.compile(r"(?<=\d)i(?![a-zA-Z])")
 _NO_VALUE = re.compile(r"[<>,;]|\\(?:[lg]e|ne|in|approx|pm|begin|cup|cap)(?![a-zA-Z])")
-_NAME = re.compile(r"[A-Za-z]{1,2}(?:_\{?\w+\}?)?\s*\([^()=]*\)|[A-Z]{2,4}")
+_SEGMENTS = r"(?:\\frac\s*\{[A-Z]{2}\}\s*\{[A-Z]{2}\}|[A-Z]{2}\s*[/:]\s*[A-Z]{2})"
+_NAME = re.compile(rf"[A-Za-z]{{1,2}}(?:_\{{?\w+\}}?)?\s*\([^()=]*\)|[A-Z]{{2,4}}|{_SEGMENTS}")
+_MATRIX_ENDS = re.compile(r"\\(?:begin|end)\{pmatrix\}|^\(|\)$")
 _MOST_DIGITS = 100_000
-_BILLIONTH = sympy.Float("1e-9")
-# Where expressions with variables are computed; nothing about the values is special, as they should be.
-_POINTS = [
-    (sympy.Rational(1373, 1000), sympy.Rational(917, 1000)),
-    (sympy.Rational(-733, 1000), sympy.Rational(411, 1000)),
-]
-
 # It warns once that it sets no timeout, which is what is wanted here.
 logging.getLogger("math_verify").setLevel(logging.ERROR)
 
@@ -59,28 +66,32 @@ def mathverify_opinion(
     """
     try:
         answer, gold = tidy(answer), tidy(gold)
-        (bare_answer, unit), (bare_gold, gold_unit) = without_unit(answer), without_unit(gold)
+        (answer, unit), (gold, gold_unit) = without_unit(answer), without_unit(gold)
         if unit and gold_unit and unit != gold_unit:
             return _undecided(f"{unit} may not be {gold_unit}")
-        if _in_words(unit, answer) or _in_words(gold_unit, gold):
-            answer, gold = bare_answer, bare_gold
-        answers, golds = spelt(answer, gold), spelt(gold, answer)
-        if answers is None or golds is None:
-            side = "gold answer" if golds is None else "answer"
-            return _undecided(f"the {side} cannot be read")
-        read = [_opinion(*_in_radians(a, g), rounded, tolerance) for a in answers for g in golds]
-        if len({opinion.outcome for opinion in read}) > 1:
-            return _undecided("a slash can be read in two ways")
-        return read[0]
+        opinion = _opinion_of_all(answer, gold, rounded, tolerance)
+        bare = without_letter(answer), without_letter(gold)
+        if opinion.outcome is not Outcome.WRONG or bare == (answer, gold):
+            return opinion
+        if _opinion_of_all(*bare, rounded, tolerance).outcome is Outcome.CORRECT:
+            return _undecided("equal but for a letter that may be a unit or a variable")
+        return opinion
     except MemoryError:
         raise
     except (Exception, TimeoutException) as error:  # TimeoutException is a BaseException
         return _undecided(f"{type(error).__name__}: {str(error)[:200]}")
 
 
-def _in_words(unit: str, answer: str) -> bool:
-    """Whether math-verify would take the unit's letters for variables: not of a number alone, which is read before."""
-    return bool(unit) and not answer.endswith("}") and read_quantity(answer) is None
+def _opinion_of_all(answer: str, gold: str, rounded: Outcome, tolerance: Tolerance | None) -> GraderOpinion:
+    """The one opinion on all ways to read the two."""
+    answers, golds = spelt(answer, gold), spelt(gold, answer)
+    if answers is None or golds is None:
+        side = "gold answer" if golds is None else "answer"
+        return _undecided(f"the {side} cannot be read")
+    read = [_opinion(*_in_radians(a, g), rounded, tolerance) for a in answers for g in golds]
+    if len({opinion.outcome for opinion in read}) > 1:
+        return _undecided("a slash can be read in two ways")
+    return read[0]
 
 
 def _opinion(answer: str, gold: str, rounded: Outcome, tolerance: Tolerance | None) -> GraderOpinion:
@@ -92,7 +103,7 @@ def _opinion(answer: str, gold: str, rounded: Outcome, tolerance: Tolerance | No
     found = _parse(answer)
     if found is None:
         return _undecided("the answer cannot be read")
-    if max(_digits(expected), _digits(found)) > _MOST_DIGITS:
+    if max(digits_of(expected), digits_of(found)) > _MOST_DIGITS:
         return _undecided(f"numbers of more than {_MOST_DIGITS} digits are not computed")
     if tolerance is not None:
         return _within(tolerance, expected, found)
@@ -124,9 +135,9 @@ def _equation_and_value(answer: str, gold: str) -> GraderOpinion | None:
             return None
         lhs, rhs, worth = sides
         if lhs.is_number and rhs.is_number and worth.is_number:
-            if _differ(lhs, rhs):
+            if differ(lhs, rhs):
                 return _undecided("an equation that does not hold")
-            same = not _differ(rhs, worth)
+            same = not differ(rhs, worth)
             return GraderOpinion(NAME, Outcome.CORRECT if same else Outcome.WRONG, "by computer algebra")
         if len(lhs.free_symbols) == 1 and not lhs.is_Symbol and rhs.is_number:
             return _undecided("an equation on one side, a value on the other")
@@ -150,6 +161,9 @@ def _parse(answer: str) -> Any:
         if all(isinstance(value, sympy.Expr) for value in both):
             return sympy.FiniteSet(*both)
     latex = _AND.sub(", ", answer).replace("\n", " ")
+    latex = _GROUPED.sub(lambda number: re.sub(r"\s", "", number[0]), latex)
+    if _APART.search(latex) or _NAMED_FUNCTION.search(latex):
+        return None  # it adds "12 34" up, and takes "gcd(a, b)" for a product
     if _WORD.search(_MACRO_OR_TEXT.sub(" ", latex)) or _TOWER.search(latex):
         return None  # words would be read as a product of letters, 9^9^9 as (9^9)^9
     latex = _IMAGINARY.sub(" i", latex)  # it takes "2i" for a variable and "2 i" for a complex number
@@ -208,14 +222,18 @@ def _checked(equal: bool, expected: Any, found: Any) -> GraderOpinion:
             if isinstance(expected, sympy.Eq) or isinstance(found, sympy.Eq):
                 return _undecided("equations with the same solutions, of which one may be the answer")
             equal = True
+        if not equal and isinstance(expected, sympy.MatrixBase) != isinstance(found, sympy.MatrixBase):
+            return _undecided("a matrix on one side only, which may be the other's point")
         return GraderOpinion(NAME, Outcome.CORRECT if equal else Outcome.WRONG, "by computer algebra")
     if equal and expected.is_number and found.is_number:
         # It looks at the difference alone: all small numbers (1/2004!, 1/2006!) are equal to it.
-        equal = not _differ(expected, found)
+        equal = not differ(expected, found)
     if equal:
         return GraderOpinion(NAME, Outcome.CORRECT, "by computer algebra")
-    if _differ(expected, found):
+    if differ(expected, found):
         return GraderOpinion(NAME, Outcome.WRONG, "by computer algebra")
+    if same_over_the_reals(expected, found):
+        return GraderOpinion(NAME, Outcome.CORRECT, "equal wherever computed")
     return _undecided("neither shown equal nor different")
 
 
@@ -234,48 +252,23 @@ def _lists_conditions(side: Any) -> bool:
     )
 
 
+def _is(cell: str, exact: Any) -> bool:
+    """Whether a cell of a matrix is a number, and that one."""
+    quantity = read_quantity(cell.strip())
+    return quantity is not None and sympy.Rational(str(quantity.value)) == exact
+
+
 def _rounds(decimal: str, exact: Any) -> bool:
     """Whether an answer is a decimal of three digits or more to which a number rounds (3.14 and pi)."""
-    quantity = read_quantity(decimal)
+    if isinstance(exact, sympy.MatrixBase):
+        rows = [row.split("&") for row in _MATRIX_ENDS.sub("", decimal).split("\\\\")]
+        cells = [cell for row in rows for cell in row]
+        return (len(rows), len(cells)) == (exact.rows, len(exact)) and all(
+            _rounds(cell, entry) or _is(cell, entry) for cell, entry in zip(cells, exact, strict=True)
+        )
+    quantity = read_quantity(decimal.strip())
     if quantity is None or quantity.digits is None or not isinstance(exact, sympy.Expr):
         return False
     if not (exact.is_number and exact.is_real):
         return False
     return is_rounded(quantity, Fraction(str(exact.evalf(30))))
-
-
-def _differ(a: Any, b: Any) -> bool:
-    """Whether two expressions, computed, are further apart than a billionth of their size."""
-    names = sorted({symbol.name for symbol in a.free_symbols | b.free_symbols})
-    for start, step in _POINTS:
-        values = {name: start + i * step for i, name in enumerate(names)}
-        one, other = (
-            side.doit().subs({symbol: values[symbol.name] for symbol in side.free_symbols}).evalf(30)
-            for side in (a, b)
-        )
-        if names and not (a.has(sympy.I) or b.has(sympy.I)) and not (one.is_real and other.is_real):
-            continue  # where a logarithm or a root has no real value, equal ones may differ
-        if one.is_finite and other.is_finite:
-            if abs(one - other) > (abs(one) + abs(other)) * _BILLIONTH:
-                return True
-        elif one.is_finite != other.is_finite or (one.is_infinite and one != other):
-            return True
-    return False
-
-
-def _digits(expression: Any) -> float:
-    """About how many decimal digits computing an expression would make; inf for the unthinkable."""
-    if isinstance(expression, sympy.Rational):
-        return float(max(abs(expression.p).bit_length(), expression.q.bit_length()) * math.log10(2))
-    arguments: list[float] = [_digits(argument) for argument in getattr(expression, "args", ())]
-    most = max(arguments, default=0.0)
-    if isinstance(expression, sympy.Pow) and expression.exp.is_number:
-        return arguments[0] * max(1.0, _magnitude(expression.exp, arguments[1]))
-    if isinstance(expression, sympy.factorial | sympy.gamma) and expression.is_number:
-        return _magnitude(expression.args[0], most) * max(most, 1.0)
-    return sum(arguments) if isinstance(expression, sympy.Mul) else most
-
-
-def _magnitude(number: Any, digits: float) -> float:
-    """The size of a number that has `digits` digits; inf beyond what a float holds."""
-    return abs(complex(number.evalf(5))) if digits < 300 else math.inf

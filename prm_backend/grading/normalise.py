@@ -108,6 +108,9 @@ class _Comparison:
         unordered = {("", ""), ("\\{", "\\}")}
         brackets = {(answer.opening, answer.closing), (gold.opening, gold.closing)}
         if len(answer.items) != len(gold.items):
+            if brackets <= unordered and self._but_for_repetition(answer, gold):
+                of_sets = brackets == {("\\{", "\\}")}
+                return (_CORRECT if of_sets else _UNDECIDED), "the same items, of which one is said twice"
             whole = all(is_plain(item) for item in (*answer.items, *gold.items))
             reason = f"{len(answer.items)} items, not {len(gold.items)}"
             return (_WRONG if whole else _UNDECIDED), reason
@@ -122,6 +125,14 @@ class _Comparison:
                 self._policy.other_brackets if same else _UNDECIDED
             ), "one is ordered by its brackets, the other not"
         return _all_of(pairs)
+
+    def _but_for_repetition(self, answer: Several, gold: Several) -> bool:
+        """Whether each item of either is one of the other's."""
+        return all(
+            any(self.of(item, other)[0] is _CORRECT for other in others)
+            for items, others in ((answer.items, gold.items), (gold.items, answer.items))
+            for item in items
+        )
 
     def _with_several(self, one: Quantity, several: Several) -> Judgement:
         if several.number is not None:

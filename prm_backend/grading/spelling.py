@@ -45,30 +45,45 @@ _SLASH = re.compile(
 _UNIT_IN_WORDS = re.compile(
     r"(?<=[\w})\]])(?P<unit>\s+[a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3}(?:\s*\^\s*\{?[23]\}?)?)$"
 )
+# "4\\pi cm", "\\sqrt{3}m": behind what has no letters of its own, which would be variables, and so might these.
+_UNIT_ATTACHED = re.compile(
+    r"(?P<bare>(?:[^a-zA-Z\\]|\\[a-zA-Z]+)*(?:[\d})\]]|\\pi\s))(?P<unit>\s*[a-zA-Z]{1,6}(?:\s*\^\s*\{?[23]\}?)?)"
+)
 _UNIT_IN_TEXT = re.compile(r"(?P<unit>\s*\\text\s*\{[^{}]*\}(?:\s*\^\s*\{?[23]\}?)?)$")
 
 
 def without_unit(answer: str) -> tuple[str, str]:
     """A tidied expression and the unit behind it, "" where there is none that is known or stands in `\\text`."""
     if match := _UNIT_IN_TEXT.search(answer):
-        unit = unit_of(match["unit"]) or match["unit"].strip()
-    elif match := _UNIT_IN_WORDS.search(answer):
-        unit = unit_of(match["unit"]) or ""
-        unit = unit if size_of(unit) else ""
+        unit = "" if _CHANGES.search(match["unit"]) else unit_of(match["unit"]) or match["unit"].strip()
+    elif match := _UNIT_IN_WORDS.search(answer) or _UNIT_ATTACHED.fullmatch(answer):
+        unit = unit_of(f" {match['unit'].strip()}") or ""
+        unit = unit if size_of(unit) and not _known_letter(match["unit"]) else ""
     else:
         return answer, ""
-    before = answer[: match.start()].strip()
+    before = answer[: match.start("unit")].strip()
     return (before, unit) if unit and before else (answer, "")
+
+
+def without_letter(answer: str) -> str:
+    """A tidied expression without a last letter that may be a unit or a variable; else as it is."""
+    match = _UNIT_ATTACHED.fullmatch(answer)
+    return match["bare"].strip() if match and _known_letter(match["unit"]) else answer
+
+
+def _known_letter(unit: str) -> bool:
+    name = unit.strip().partition("^")[0].strip()
+    return len(name) == 1 and size_of(name) is not None
 
 
 def spelt(answer: str, beside: str) -> list[str] | None:
     """The ways to read a tidied answer `beside` another, mostly one."""
-    if _UNIT_SYMBOL.search(answer) or _READ_PAST.search(answer) or not _texts_are_names_or_units(answer):
-        return None
-    answer = _TRIG_OF_DEGREES.sub(r"\1\\left(\\frac{\2\\pi}{180}\\right)", answer)
     answer = _CIS_OF_DEGREES.sub(
         r"(\\cos\\left(\\frac{\1\\pi}{180}\\right)+i\\sin\\left(\\frac{\1\\pi}{180}\\right))", answer
     )
+    if _UNIT_SYMBOL.search(answer) or _READ_PAST.search(answer) or not _texts_are_names_or_units(answer):
+        return None
+    answer = _TRIG_OF_DEGREES.sub(r"\1\\left(\\frac{\2\\pi}{180}\\right)", answer)
     answer = _ODD_ROOT_OF_NEGATIVE.sub(r"-\\sqrt[\1]{\2}", answer)
     answer = _POINT.sub("", answer) if beside.startswith("(") else _CHOOSE.sub(_chosen, answer)
     match = _SLASH.search(answer)

@@ -7,6 +7,15 @@ import pytest
 from prm_backend.grading import GraderPool
 
 SAME = [
+    # what ends in a letter that is a unit elsewhere
+    ("7-7m", "7(1-m)"), ("4\\pi a h", "4\\pi ah"), ("6\\pi cm", "6\\pi"), ("2\\sqrt{7}ft", "2\\sqrt7"),
+    ("5\\sqrt3\\text{ m}", "5\\sqrt3"),
+    # upright constants, functions by their names, brackets for braces
+    ("\\mathrm{e}^{4}+1", "e^4+1"), ("6-5\\mathrm{i}", "6-5i"), ("\\operatorname{arctan}(3)", "\\arctan 3"),
+    ("abs(y-4)", "|y-4|"), ("sinh(y)", "\\sinh y"), ("3^((m+1)/4)", "3^{(m+1)/4}"), ("sqrt(3(z+1))", "\\sqrt{3z+3}"),
+    ("\\langle 3,5\\rangle", "(3,5)"), ("⌊m/3⌋", "\\lfloor m/3\\rfloor"), ("∑_{j=1}^{m} j", "\\sum_{j=1}^{m} j"),
+    ("3⁄8", "3/8"), ("\\sqrt{\\frac{1}{z}}", "\\frac{1}{\\sqrt z}"), ("\\text{cis}(90^\\circ)", "i"), ("No!", "no"),
+    ("\\{4,9,9\\}", "\\{4,9\\}"), ("\\frac{PQ}{RS}=\\frac{3}{8}", "\\frac38"), ("PQ:RS = 3:8", "3:8"),
     # numbers
     ("42", "42"), ("0", "0.0"), ("007", "7"), ("+5", "5"), ("3.0", "3"), ("-0", "0"), ("12.50", "12.5"),
     ("-\\frac{1}{2}", "-0.5"), ("\\frac{-1}{-2}", "1/2"), ("1e3", "1000"),
