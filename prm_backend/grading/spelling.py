@@ -42,6 +42,7 @@ _SLASH = re.compile(
     r"(?<![\w.^}])(?P<top>\d+)\s*/\s*(?P<bottom>\d+)(?P<gap>\s*)"
     r"(?P<rest>(?:[a-zA-Z(]|\\(?:pi|sqrt|frac|theta|log|ln|sin|cos|tan|left)(?![a-zA-Z]))[^-+=<>,]*)"
 )
+_MIXED = re.compile(r"(?<![\w}^_.)\\,])(\d+)\s*(\\frac\{(\d{1,9})\}\{(\d{1,9})\})")
 _UNIT_IN_WORDS = re.compile(
     r"(?<=[\w})\]])(?P<unit>\s+[a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3}(?:\s*\^\s*\{?[23]\}?)?)$"
 )
@@ -86,6 +87,7 @@ def spelt(answer: str, beside: str) -> list[str] | None:
     answer = _TRIG_OF_DEGREES.sub(r"\1\\left(\\frac{\2\\pi}{180}\\right)", answer)
     answer = _ODD_ROOT_OF_NEGATIVE.sub(r"-\\sqrt[\1]{\2}", answer)
     answer = _POINT.sub("", answer) if beside.startswith("(") else _CHOOSE.sub(_chosen, answer)
+    answer = _MIXED.sub(_added, answer)
     match = _SLASH.search(answer)
     if match is None:
         return [answer]
@@ -107,6 +109,11 @@ def _texts_are_names_or_units(answer: str) -> bool:
         if words.strip() and (_CHANGES.search(words) or not (named or unit)):
             return False
     return True
+
+
+def _added(match: re.Match[str]) -> str:
+    """A mixed number as the sum it is, where the fraction is less than one; else the product it must be."""
+    return f"({match[1]}+{match[2]})" if int(match[3]) < int(match[4]) else match[0]
 
 
 def _chosen(match: re.Match[str]) -> str:

@@ -14,6 +14,7 @@ SAME = [
     ("\\mathrm{e}^{4}+1", "e^4+1"), ("6-5\\mathrm{i}", "6-5i"), ("\\operatorname{arctan}(3)", "\\arctan 3"),
     ("abs(y-4)", "|y-4|"), ("sinh(y)", "\\sinh y"), ("3^((m+1)/4)", "3^{(m+1)/4}"), ("sqrt(3(z+1))", "\\sqrt{3z+3}"),
     ("\\langle 3,5\\rangle", "(3,5)"), ("⌊m/3⌋", "\\lfloor m/3\\rfloor"), ("∑_{j=1}^{m} j", "\\sum_{j=1}^{m} j"),
+    ("4\\frac{1}{3}\\pi", "\\frac{13\\pi}{3}"),
     ("3⁄8", "3/8"), ("\\sqrt{\\frac{1}{z}}", "\\frac{1}{\\sqrt z}"), ("\\text{cis}(90^\\circ)", "i"), ("No!", "no"),
     ("\\{4,9,9\\}", "\\{4,9\\}"), ("\\frac{PQ}{RS}=\\frac{3}{8}", "\\frac38"), ("PQ:RS = 3:8", "3:8"),
     # numbers
