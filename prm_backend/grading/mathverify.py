@@ -43,6 +43,7 @@ _MACRO_OR_TEXT = re.compile(r"\\(?:text|begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+")
 _WORD = re.compile(r"[a-zA-Z]{4,}|(?<=\s)(?:in|of|out|to|for|not|the|per|all|any|than)(?=\s)")
 _GROUPED = re.compile(r"(?<![\d.])\d{1,3}(?:\s\d{3})+(?!\d)")
 _APART = re.compile(r"(?<![_^\d.])\d+(?:\.\d+)?\s+\d+(?!\d*\s*/)")
+_LOST_SCRIPT = re.compile(r"[a-zA-Z](?<!\d[eE])\d|\d\s*_")
 _NAMED_FUNCTION = re.compile(r"(?<![\\a-zA-Z])(?:abs|arg|det|gcd|lcm|max|min|mod|sgn)\s*\(")
 _TOWER = re.compile(r"\^\s*(?:\{[^{}]*\}|\\?\w+)\s*\^")
 _IMAGINARY = re.compile(r"(?<=\d)i(?![a-zA-Z])")
@@ -164,6 +165,8 @@ def _parse(answer: str) -> Any:
     latex = _GROUPED.sub(lambda number: re.sub(r"\s", "", number[0]), latex)
     if _APART.search(latex) or _NAMED_FUNCTION.search(latex):
         return None  # it adds "12 34" up, and takes "gcd(a, b)" for a product
+    if _LOST_SCRIPT.search(_MACRO_OR_TEXT.sub(r"\\ ", latex)):
+        return None  # it takes x2 for 2x and B1 for B, and reads past the base of 12_9
     if _WORD.search(_MACRO_OR_TEXT.sub(" ", latex)) or _TOWER.search(latex):
         return None  # words would be read as a product of letters, 9^9^9 as (9^9)^9
     latex = _IMAGINARY.sub(" i", latex)  # it takes "2i" for a variable and "2 i" for a complex number
@@ -222,8 +225,8 @@ def _checked(equal: bool, expected: Any, found: Any) -> GraderOpinion:
             if isinstance(expected, sympy.Eq) or isinstance(found, sympy.Eq):
                 return _undecided("equations with the same solutions, of which one may be the answer")
             equal = True
-        if not equal and isinstance(expected, sympy.MatrixBase) != isinstance(found, sympy.MatrixBase):
-            return _undecided("a matrix on one side only, which may be the other's point")
+        if not equal and _is_matrix_and_point(expected, found):
+            return _undecided("a matrix on one side, a point on the other")
         return GraderOpinion(NAME, Outcome.CORRECT if equal else Outcome.WRONG, "by computer algebra")
     if equal and expected.is_number and found.is_number:
         # It looks at the difference alone: all small numbers (1/2004!, 1/2006!) are equal to it.
@@ -250,6 +253,11 @@ def _lists_conditions(side: Any) -> bool:
     return isinstance(side, sympy.FiniteSet | sympy.Tuple) and any(
         isinstance(part, sympy.logic.boolalg.Boolean) and not isinstance(part, sympy.Eq) for part in side.args
     )
+
+
+def _is_matrix_and_point(*sides: Any) -> bool:
+    others = [side for side in sides if not isinstance(side, sympy.MatrixBase)]
+    return len(others) == 1 and not isinstance(others[0], sympy.Expr)
 
 
 def _is(cell: str, exact: Any) -> bool:

@@ -22,7 +22,8 @@ COMPARISONS = [
     # nobody can tell whether the letter is a unit, or the item said twice a root said twice
     ("\\sqrt{11}m", "\\sqrt{11}", U), ("5\\pi h", "5\\pi", U), ("4,9,9", "4,9", U), ("(4,9,9)", "(4,9)", W),
     ("\\begin{pmatrix}0.667\\\\5\\end{pmatrix}", "\\begin{pmatrix}2/3\\\\5\\end{pmatrix}", U),
-    ("\\begin{pmatrix}4\\\\9\\end{pmatrix}", "(4,9)", U),
+    ("\\begin{pmatrix}4\\\\9\\end{pmatrix}", "(4,9)", U), ("4", "\\begin{pmatrix}4\\\\9\\end{pmatrix}", W),
+    ("5\\log_2 3", "\\log_2 243", C), ("3\\sin2x", "6\\sin x\\cos x", C), ("y2", "2y", U),
     ("\\begin{pmatrix}4&9\\end{pmatrix}", "\\begin{pmatrix}4\\\\9\\end{pmatrix}", W),
     # numbers
     ("1,234,567", "1234567", C), ("1.234.567", "1234567", C), ("3\\frac12", "3.5", C),
