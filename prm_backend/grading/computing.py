@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import sympy
@@ -24,11 +25,11 @@ _BREAKS = (sympy.Abs, sympy.floor, sympy.ceiling, sympy.sign, sympy.Max, sympy.M
 
 def differ(a: Any, b: Any) -> bool:
     """Whether two expressions, computed, are further apart than a billionth of their size."""
-    names = sorted({symbol.name for symbol in a.free_symbols | b.free_symbols})
-    if not names and all(isinstance(side.doit(), sympy.Rational) for side in (a, b)):
-        return bool(a.doit() != b.doit())  # 2^2020 + 1 is not 2^2020, however near
-    for start, step in _POINTS:
-        values = {name: start + i * step for i, name in enumerate(names)}
+    names = _names(a, b)
+    done = a.doit(), b.doit()
+    if not names and all(isinstance(side, sympy.Rational) for side in done):
+        return bool(done[0] != done[1])  # 2^2020 + 1 is not 2^2020, however near
+    for values in _values(names, _POINTS):
         one, other = (_at(side, values) for side in (a, b))
         if names and _leaves_the_reals(a, values) | _leaves_the_reals(b, values):
             continue  # sqrt(m) sqrt(n) is sqrt(mn), but not of two negative numbers
@@ -65,15 +66,14 @@ def same_over_the_reals(a: Any, b: Any) -> bool:
 
     So 1/sqrt(n) is sqrt(1/n), of which algebra over the complex numbers knows nothing; ln(x^2) is not 2 ln(x).
     """
-    names = sorted({symbol.name for symbol in a.free_symbols | b.free_symbols})
+    names = _names(a, b)
     roots = [power for side in (a, b) for power in side.atoms(sympy.Pow) if not power.exp.is_integer]
     if not names or any(side.has(sympy.I, *_BREAKS) for side in (a, b)):
         return False
     if any(root.base.has(sympy.Add) for root in roots):
         return False  # as |x + 100| may be written, too
     real = 0
-    for start, step in _POINTS + _MORE_POINTS:
-        values = {name: start + i * step for i, name in enumerate(names)}
+    for values in _values(names, _POINTS + _MORE_POINTS):
         if _leaves_the_reals(a, values) != _leaves_the_reals(b, values):
             return False
         one, other = (_at(side, values) for side in (a, b))
@@ -82,6 +82,17 @@ def same_over_the_reals(a: Any, b: Any) -> bool:
                 return False
             real += 1
     return real >= 3
+
+
+def _names(a: Any, b: Any) -> list[str]:
+    """Of the variables of two expressions."""
+    return sorted({symbol.name for symbol in a.free_symbols | b.free_symbols})
+
+
+def _values(names: list[str], points: list[tuple[Any, Any]]) -> Iterator[dict[str, Any]]:
+    """The variables' values at each of the points."""
+    for start, step in points:
+        yield {name: start + i * step for i, name in enumerate(names)}
 
 
 def _leaves_the_reals(expression: Any, values: dict[str, Any]) -> bool:

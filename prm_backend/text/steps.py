@@ -221,9 +221,8 @@ def _last_boxed(text: str) -> str | None:
             continue
         if earlier_end > start or not _BETWEEN_BOXES.fullmatch(text, earlier_end, start):
             break
-        if earlier != parts[-1] or _JOINED.search(
-            text, earlier_end, start
-        ):  # not a box that is only said again
+        said_again = earlier == parts[-1] and not _JOINED.search(text, earlier_end, start)
+        if not said_again:
             parts.append(earlier)
         start = earlier_start
     return ", ".join(reversed(parts)) if content.strip() else None
