@@ -89,17 +89,18 @@ def propose(*, label: int, generator: Generator, progress: ProgressCallback = si
         return 0
     step_index, before = wanted
     sampling = Sampling(prompt_template=default_prompt_template(settings.MODEL))
+    served = draft.question.get("pre_generated_steps") or []
+    known = {ink(served[step_index])} if served else set()
+    options = draft.queue_item.queue.options
     texts = generator.next_steps(
         draft.question["problem"],
         before,
-        n=draft.queue_item.queue.options,
+        n=options + len(known),  # what stands there already is likely among what the model would say
         sampling=sampling,
         seed=_seed(draft, before),
         progress=progress,
     )
-    served = draft.question.get("pre_generated_steps") or []
-    known = {ink(served[step_index])} if served else set()
-    fresh = [text for text in texts if ink(text) not in known]
+    fresh = [text for text in texts if ink(text) not in known][:options]
     if not fresh:
         raise NothingProposed(_("The model wrote no whole next step."))
     said = ""

@@ -10,12 +10,13 @@ from annotate.loop.proposals import KIND, propose
 from annotate.models import Job, JobStatus, Label, Worker
 from tests.fakes import ScriptedGenerator
 
-# What the four solutions of the script say at each step.
+# What the solutions of the script say at each step.
 SCRIPT = [
     "I take one.\nThat is two.\nSo it is three.\n\n# Answer\n\n3",
     "I take two.\nThat is four.\nSo it is four.\n\n# Answer\n\n4",
     "I take three.\nThat is six.\nSo it is five.\n\n# Answer\n\n5",
     "I take one.\nI stop.\nSo it is six.\n\n# Answer\n\n6",
+    "I take one.\nI double it.\nSo it is two.\n\n# Answer\n\n2",
 ]
 
 

@@ -62,6 +62,14 @@ def test_the_first_error_asks_the_model_for_next_steps_from_there(ada: Person) -
     assert [option.index for option in work.proposed.options] == [4, 5, 6, 7]
 
 
+def test_the_wrong_step_said_again_costs_no_option(ada: Person) -> None:
+    work = rate_all(ada, begin(ada), 1, -1)
+    steps = [STEPS[1], "That is two.", "That is four.", "That is six.", "I stop."]
+    assert work_off(ScriptedGenerator(lambda problem, index: f"{STEPS[0]}\n{steps[index]}")) == 4
+    options = look_again(person=ada, item=work.item).proposed.options
+    assert [option.text for option in options] == steps[1:]
+
+
 def test_it_is_submitted_once_all_of_it_is_said(ada: Person) -> None:
     work = at_the_error(ada)
     with pytest.raises(InvalidFinish, match="Option A is not rated yet"):
@@ -142,11 +150,11 @@ def test_undo_takes_an_options_rating_back_first(ada: Person) -> None:
 
 def test_a_step_that_reads_like_the_error_is_not_proposed(ada: Person) -> None:
     work = rate_all(ada, begin(ada), 1, -1)
-    texts = [f"x\n{STEPS[1]}", f"x\n  {STEPS[1]} ", "x\nNew.", "x\nNewer."]
+    texts = [f"x\n{STEPS[1]}", f"x\n  {STEPS[1]} ", "x\nNew.", "x\nNewer.", "x\nNewest."]
     work_off(ScriptedGenerator(lambda problem, index: texts[index]))
     work = look_again(person=ada, item=work.item)
     assert work.proposed is not None
-    assert [option.text for option in work.proposed.options] == ["New.", "Newer."]
+    assert [option.text for option in work.proposed.options] == ["New.", "Newer.", "Newest."]
 
 
 def test_without_a_worker_the_page_knows_and_the_label_can_be_submitted_all_the_same(ada: Person) -> None:
