@@ -21,6 +21,7 @@ from prm_backend.reward.packing import Pack
 _LAYER = {"self_attn", "mlp", "input_layernorm", "post_attention_layernorm"}
 _ATTENTION = {"q_proj", "k_proj", "v_proj", "o_proj"}
 _MLP = {"gate_proj", "up_proj", "down_proj", "act_fn"}
+_ROWS = 4096  # tokens in the MLP at once, which is several times as wide as the model
 
 
 def lean(layer: nn.Module) -> nn.Module:
@@ -42,8 +43,14 @@ class _Lean:
         attention, mlp = layer.self_attn, layer.mlp
         self.attention, self.activate = attention, mlp.act_fn
         self.norms = layer.input_layernorm, layer.post_attention_layernorm
-        inward = attention.q_proj, attention.k_proj, attention.v_proj
-        self.heads = [each.out_features // attention.head_dim for each in inward]
+        width = attention.head_dim
+        inward = _paired(attention.q_proj, width), _paired(attention.k_proj, width), attention.v_proj
+        self.heads = [each.out_features // width for each in inward]
+        self.turned_norms = [
+            (norm, _pairs(norm.weight.detach(), width))
+            for name in ("q_norm", "k_norm")
+            if (norm := getattr(attention, name, None))
+        ]
         self.inward, self.outward = _Product(*inward, norm=self.norms[0]), _Product(attention.o_proj)
         self.gate, self.up = (_Product(each, norm=self.norms[1]) for each in (mlp.gate_proj, mlp.up_proj))
         self.down = _Product(mlp.down_proj)
@@ -54,19 +61,19 @@ class _Lean:
         """[1, tokens, width] in and out; `hidden_states` stay as they are."""
         hidden = hidden_states[0]
         states = self.inward(_scaled(self.norms[0], hidden)).view(len(hidden), -1, self.attention.head_dim)
-        query, key, value = states.split(self.heads, 1)
-        if hasattr(self.attention, "q_norm"):
-            query, key = (
-                _scaled(norm, states).mul_(norm.weight)
-                for norm, states in ((self.attention.q_norm, query), (self.attention.k_norm, key))
-            )
-        for turned in (query, key):
-            _rotate(turned, *position_embeddings)
+        *turned, value = states.split(self.heads, 1)
+        for i, (norm, weight) in enumerate(self.turned_norms):
+            turned[i] = _scaled(norm, turned[i]).mul_(weight)
+        for each in turned:
+            _rotate(each, *position_embeddings)
+        query, key = turned
         seen = attend(query, key, value, pack, scaling=self.attention.scaling)
         hidden = self.outward.and_("add", hidden, seen)
-        normed = _scaled(self.norms[1], hidden)
-        gated = self.activate(self.gate(normed))  # what the product could do as it writes takes longer
-        return self.down.and_("add", hidden, self.up.and_("mul", gated, normed))[None]
+        for some in hidden.split(_ROWS):
+            normed = _scaled(self.norms[1], some)
+            gated = self.activate(self.gate(normed))  # what the product could do as it writes takes longer
+            some.copy_(self.down.and_("add", some, self.up.and_("mul", gated, normed)))
+        return hidden[None]
 
 
 class _Product:
@@ -108,11 +115,23 @@ def _scaled(norm: Any, hidden: Tensor) -> Tensor:
     return hidden * length.square_().div_(hidden.shape[-1]).add_(norm.variance_epsilon).rsqrt_()
 
 
+def _paired(linear: nn.Linear, width: int) -> nn.Linear:
+    """A copy of a linear layer that gives the pairs of numbers that a rotation mixes side by side, head by head."""
+    made = copy.copy(linear)
+    made._parameters = {
+        name: None if weight is None else nn.Parameter(_pairs(weight.detach(), width), requires_grad=False)
+        for name, weight in linear._parameters.items()
+    }
+    return made
+
+
+def _pairs(rows: Tensor, width: int) -> Tensor:
+    """Rows of heads, the halves of each interleaved."""
+    return rows.unflatten(0, (-1, 2, width // 2)).transpose(1, 2).flatten(0, 2)
+
+
 def _rotate(states: Tensor, cos: Tensor, sin: Tensor) -> None:
-    """Rotary positions, in place; [tokens, heads, width] and [1, tokens, width]."""
+    """Rotary positions, in place, as a product of complex numbers; [tokens, heads, pairs] and [1, tokens, halves]."""
     half = states.shape[-1] // 2
-    cos, sin = cos[0, :, None, :half], sin[0, :, None, :half]
-    left, right = states[..., :half], states[..., half:]
-    turned = left * sin
-    left.mul_(cos).addcmul_(right, sin, value=-1)
-    right.mul_(cos).add_(turned)
+    turn = torch.complex(cos[0, :, None, :half], sin[0, :, None, :half])
+    torch.view_as_complex(states.unflatten(-1, (half, 2))).mul_(turn)

@@ -48,7 +48,7 @@ class PRM:
         config: PRMConfig,
         *,
         name: str = "untrained",
-        batch_tokens: int = 8192,
+        batch_tokens: int = 16_384,
     ) -> None:
         """An untrained PRM on `model`, whose weights never change. `batch_tokens` bounds what one pass reads.
 
