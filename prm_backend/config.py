@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 NEUTRAL = ("okay", "positive", "negative", "ignore")
 SUPERVISE = ("steps", "answer")
+CALIBRATION = ("temperature", "platt")
 # What a checkpoint was trained with that does not say so, since it is older than the choice.
 BEFORE = {"step_mean": False, "log_probs": False, "members": 1, "patience": 0, "tuning_share": 0.0}
 
@@ -33,10 +34,11 @@ class PRMConfig:
       neutral         a step rated 0 is its own class ("okay"), counts as +1 ("positive") or -1 ("negative"), or is
                       left out ("ignore")
       class_weights   weigh the loss of steps rated -1, 0 and +1
+      calibration     "temperature" divides the logits; "platt" moves each class by an offset, too
       segmentation    how the labels' steps were cut (`text.segmentation`): the PRM reads no others
     An optimiser step sees `batch_solutions` solutions, in micro-batches of at most `batch_tokens` tokens, which alter
     memory and speed but not the loss. `tuning_share` of the problems, by a hash of their text, are kept from training:
-    epoch, temperature and threshold are chosen on their labels, so that the held-out ones judge and do nothing else;
+    epoch, calibration and threshold are chosen on their labels, so that the held-out ones judge and do nothing else;
     fewer than 100 rated steps there tune nothing, and train like the rest. `patience` epochs without a better loss on
     them end a training, and the best epoch is kept; 0 always takes the last. More than `max_unusable_share` of the
     solutions without a usable label stops a training before it begins.
@@ -55,6 +57,7 @@ class PRMConfig:
     neutral: str = "okay"
     beyond_error: bool = False
     class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    calibration: str = "temperature"
     epochs: int = 15
     patience: int = 5
     tuning_share: float = 0.1
@@ -78,7 +81,7 @@ class PRMConfig:
         for name in ("trained_layers", "lora_rank", "patience"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}")
-        for name, choices in (("neutral", NEUTRAL), ("supervise", SUPERVISE)):
+        for name, choices in (("neutral", NEUTRAL), ("supervise", SUPERVISE), ("calibration", CALIBRATION)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
         if not 0 <= self.tuning_share < 1:

@@ -110,11 +110,11 @@ FINDINGS = (
     _("%(n)s training solutions had no label that could be used"),
     _("%(n)s held-out solutions could not be scored"),
     _(
-        "too few labels to set some aside for tuning: the last epoch, temperature 1 and threshold 0.5 were taken"
+        "too few labels to set some aside for tuning: the last epoch, uncalibrated, and threshold 0.5 were taken"
     ),
-    _("epoch %(n)s and the temperature were chosen on %(all)s solutions of problems kept from training"),
+    _("epoch %(n)s and the calibration were chosen on %(all)s solutions of problems kept from training"),
     _(
-        "epoch %(n)s, the temperature and the threshold %(at)s of p(bad) were chosen on %(all)s solutions of problems "
+        "epoch %(n)s, the calibration and the threshold %(at)s of p(bad) were chosen on %(all)s solutions of problems "
         "kept from training"
     ),
     _("%(n)s or more"),

@@ -45,8 +45,11 @@ _AT_HALF: Known = {
 }
 _CALIBRATION: Known = {
     "calibration_error": (_("Calibration error of p(bad)"), 3, False),
-    "calibration_error_before": (_("before the temperature"), 3, None),
+    "calibration_error_before": (_("before it was calibrated"), 3, None),
     "temperature": (_("Temperature"), 3, None),
+    "offset_bad": (_("Offset of “bad”"), 3, None),
+    "offset_okay": (_("Offset of “okay”"), 3, None),
+    "offset_great": (_("Offset of “great”"), 3, None),
 }
 _DATA: Known = {
     "solutions": (_("Held-out solutions"), 0, None),
@@ -211,7 +214,7 @@ def _training(title: str, curve: Sequence[dict[str, Any]]) -> SafeString | None:
 
 def _reliability(title: str, tables: dict[str, Any]) -> SafeString | None:
     """Each tenth of p(bad) against the share of its steps that people called bad."""
-    named = {"reliability": gettext("as it is"), "reliability_before": gettext("before the temperature")}
+    named = {"reliability": gettext("as it is"), "reliability_before": gettext("before it was calibrated")}
     lines = [
         Line(legend, [(row[0], row[1]) for row in tables.get(name, ())], dots=True)
         for name, legend in named.items()

@@ -29,10 +29,12 @@ class StepHead(nn.Module):
     """Features [steps, `width`] → logits [steps, members, 3]. Starts at zero: every class equally likely.
 
     The members differ by the labels they were trained on (ActPRM's ensemble, arXiv 2504.10559, on a shared backbone);
-    their logits are averaged. `temperature` divides the logits; fitting sets it on labels set aside for that.
+    their logits are averaged. `temperature` divides the logits, `offset` [3] is added; fitting sets them on labels set
+    aside for that.
     """
 
     temperature: Tensor
+    offset: Tensor
 
     def __init__(self, width: int, config: PRMConfig) -> None:
         super().__init__()
@@ -50,6 +52,7 @@ class StepHead(nn.Module):
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
         self.register_buffer("temperature", torch.ones(()))
+        self.register_buffer("offset", torch.zeros(len(CLASSES)))
 
     def forward(self, states: Tensor, figures: Tensor | None) -> Tensor:
         """`states` [steps, 1 or 2, width] as `pool` gives them, `figures` [steps, FIGURES] of likelihood."""
@@ -58,16 +61,22 @@ class StepHead(nn.Module):
             parts.append(self.mean_norm(states[:, 1].float()))
         if figures is not None:
             parts.append(figures.float())
-        logits = self.linear(torch.cat(parts, -1)) / self.temperature
-        return logits.unflatten(-1, (self.members, len(CLASSES)))
+        return self.calibrated(self.linear(torch.cat(parts, -1)).unflatten(-1, (self.members, len(CLASSES))))
+
+    def calibrated(self, logits: Tensor) -> Tensor:
+        """[..., 3] logits as sure as the labels set aside let them be."""
+        return logits / self.temperature + self.offset
 
     def merged(self) -> nn.Linear:
-        """One linear layer that gives the members' mean logits, tempered."""
+        """One linear layer that gives the members' mean logits, calibrated."""
         merged = nn.Linear(self.linear.in_features, len(CLASSES))
         with torch.no_grad():
-            for name, tensor in self.linear.state_dict().items():
-                mean = tensor.unflatten(0, (self.members, len(CLASSES))).mean(0) / self.temperature
-                getattr(merged, name).copy_(mean)
+            weight, bias = (
+                each.unflatten(0, (self.members, len(CLASSES))).mean(0)
+                for each in (self.linear.weight, self.linear.bias)
+            )
+            merged.weight.copy_(weight / self.temperature)
+            merged.bias.copy_(self.calibrated(bias))
         return merged
 
 

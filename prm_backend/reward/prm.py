@@ -100,7 +100,7 @@ class PRM:
 
     def load_trained(self, tensors: dict[str, Tensor]) -> None:
         """Take over the weights `trained` gave. CheckpointRefused where names or shapes differ."""
-        missing = self.trained().keys() - tensors.keys() - {"head.temperature"}  # older than calibration
+        missing = self.trained().keys() - tensors.keys() - {"head.temperature", "head.offset"}  # older ones
         if missing:
             raise CheckpointRefused(
                 f"the checkpoint's weights do not fit its base model: {missing} are missing"

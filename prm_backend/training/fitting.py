@@ -26,7 +26,7 @@ from prm_backend.reward.head import pool
 from prm_backend.reward.packing import Pack, packs
 from prm_backend.reward.prm import PRM, step_probs
 from prm_backend.text.encoding import Encoded
-from prm_backend.training.calibration import fit_temperature, mean_nll
+from prm_backend.training.calibration import fit_platt, fit_temperature, mean_nll
 from prm_backend.training.dataset import Example
 from prm_backend.training.frozen import Frozen
 from prm_backend.training.kept import KeptStates
@@ -80,8 +80,8 @@ class Trained(nn.Module):
 
 
 class Fitting:
-    """One training of `prm` on `train`, judged after every epoch: on `tuning`, which chooses the best and sets the
-    temperature, and on `held_out`, which decides nothing. A row is an example, counted through all three."""
+    """One training of `prm` on `train`, judged after every epoch: on `tuning`, which chooses the best and calibrates,
+    and on `held_out`, which decides nothing. A row is an example, counted through all three."""
 
     def __init__(
         self,
@@ -120,8 +120,7 @@ class Fitting:
         )
 
     def run(self) -> tuple[Curve, Tensor, Tensor]:
-        """The curve, and the [steps, members, 3] logits of the tuning and of the held-out labels, before there was a
-        temperature."""
+        """The curve, and the [steps, members, 3] logits of the tuning and of the held-out labels, not calibrated."""
         self.frozen.fill(
             self._mine(range(len(self.examples))),
             self.config.batch_tokens,
@@ -147,8 +146,17 @@ class Fitting:
         if self._done < self._total:  # it ended early
             self._progress(Progress(int(self._total), int(self._total), "judging on held-out labels"))
         tuning, held_out = self._parts(reached.logits)
-        self.prm.head.temperature.fill_(fit_temperature(tuning, self._targets(self.tuning_rows)))
+        self._calibrate(tuning, self._targets(self.tuning_rows))
         return reached.curve, tuning, held_out
+
+    def _calibrate(self, logits: Tensor, targets: Tensor) -> None:
+        head = self.prm.head
+        if self.config.calibration == "platt":
+            temperature, offset = fit_platt(logits, targets)
+            head.offset.copy_(offset)
+        else:
+            temperature = fit_temperature(logits, targets)
+        head.temperature.fill_(temperature)
 
     def _state_of(self, resume: Resume) -> dict[str, Any] | None:
         """What a former attempt had reached: the first process's word, for it alone saves, perhaps on another host."""

@@ -23,6 +23,7 @@ from prm_backend.evaluation.processbench import fit_threshold
 from prm_backend.evaluation.steps import evaluate_steps
 from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import Meta, write_checkpoint
+from prm_backend.reward.head import StepHead
 from prm_backend.reward.prm import PRM
 from prm_backend.text.encoding import ENCODING_VERSION
 from prm_backend.training.calibration import MIN_LABELS
@@ -68,7 +69,7 @@ def train_prm(
     `states_dir`, so that the next training reads no solution a second time (where the head alone is trained). Raises
     TrainingRefused where there is nothing usable to train on.
 
-    The epoch, the temperature and the threshold above which p(bad) calls a step wrong are chosen on problems set aside
+    The epoch, the calibration and the threshold above which p(bad) calls a step wrong are chosen on problems set aside
     from `train` (`PRMConfig.tuning_share`; not where ratings are copied from grades), so that the report's figures on
     `held_out` (`evaluate_steps`) flatter nobody. Beside them stands what training cost; the curve has one point an
     optimiser step ("loss"), and each epoch's last has "tuning_nll" and "held_out_nll". Under `accelerate launch` every
@@ -97,9 +98,9 @@ def train_prm(
     data_of = learnt, tuning, judged.examples
     fitting = Fitting(accelerator, prm, config, *data_of, checkpoint_dir.parent, progress, resume, kept)
     curve, tuning_logits, logits = fitting.run()
-    temperature = prm.head.temperature.item()
-    threshold = _tuned_threshold(config, tuning_logits / temperature, tuning)
-    report = _report(config, judged, logits, temperature, threshold)
+    head = prm.head.cpu()
+    threshold = _tuned_threshold(config, head.calibrated(tuning_logits), tuning)
+    report = _report(config, judged, logits, head, threshold)
     report = _with_training(report, data, learnt, tuning, curve, threshold, outcome_only)
     report.metrics["seconds"] = round(time.monotonic() - started, 3)
     report.metrics["cpu_seconds"] = round(time.process_time() - cpu_started, 3)
@@ -153,7 +154,7 @@ def _tuned_threshold(config: PRMConfig, logits: Tensor, tuning: Sequence[Example
 
 
 def _report(
-    config: PRMConfig, judged: Dataset, logits: Tensor, temperature: float, threshold: float | None
+    config: PRMConfig, judged: Dataset, logits: Tensor, head: StepHead, threshold: float | None
 ) -> Report:
     labels = [*(e.judged for e in judged.examples), *(solution for solution, _ in judged.unusable)]
     refused = [Unscorable(reason) for _, reason in judged.unusable]
@@ -163,12 +164,14 @@ def _report(
             labels,
             threshold=threshold_or_even(threshold),
         )
-        for some in (logits / temperature, logits)
+        for some in (head.calibrated(logits), logits)
     )
     metrics = found.metrics | {
-        "temperature": temperature,
+        "temperature": head.temperature.item(),
         "calibration_error_before": before.metrics["calibration_error"],
     }
+    if config.calibration == "platt":
+        metrics |= zip(("offset_bad", "offset_okay", "offset_great"), head.offset.tolist(), strict=True)
     tables = found.tables
     if before.tables:
         tables = tables | {"reliability_before": before.tables["reliability"]}
@@ -203,10 +206,10 @@ def _with_training(
 
 def _tuned(tuning: Sequence[Example], curve: Curve, threshold: float | None) -> str:
     if not tuning:
-        return "too few labels to set some aside for tuning: the last epoch, temperature 1 and threshold 0.5 were taken"
+        return "too few labels to set some aside for tuning: the last epoch, uncalibrated, and threshold 0.5 were taken"
     losses = [point["tuning_nll"] for point in curve if "tuning_nll" in point]
     epoch = losses.index(min(losses)) + 1 if losses else int(curve[-1]["epoch"])
-    what = f"epoch {epoch} and the temperature"
+    what = f"epoch {epoch} and the calibration"
     if threshold is not None:
-        what = f"epoch {epoch}, the temperature and the threshold {threshold:.3f} of p(bad)"
+        what = f"epoch {epoch}, the calibration and the threshold {threshold:.3f} of p(bad)"
     return f"{what} were chosen on {len(tuning)} solutions of problems kept from training"

@@ -1,4 +1,4 @@
-"""Labels set aside choose the epoch, the temperature and the threshold; held-out ones judge and choose nothing."""
+"""Labels set aside choose the epoch, the calibration and the threshold; held-out ones judge and choose nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 import torch
 
 from prm_backend.evaluation.steps import judge
+from prm_backend.reward import load_scorer
 from prm_backend.reward.checkpoint import read_meta, read_tensors
+from prm_backend.reward.export import export
 from prm_backend.reward.prm import PRM
 from prm_backend.text.encoding import encode
-from prm_backend.training.calibration import fit_temperature, mean_nll
+from prm_backend.training.calibration import fit_platt, fit_temperature, mean_nll
 from prm_backend.training.dataset import make_dataset, set_aside, tunes
 from tests.engine.training import HEAD, HELD_OUT, TRAIN, solution, train
 from tests.tiny import tiny_tokenizer
@@ -33,7 +35,7 @@ def test_a_training_ends_early_and_keeps_the_best_epoch_by_the_labels_set_aside(
     assert len(told) == best + 1 + 2 < 30
     assert report.metrics["tuning_solutions"] == sum(aside)
     assert report.metrics["train_solutions"] == len(MANY) - sum(aside)
-    assert any(note.startswith(f"epoch {best + 1} and the temperature") for note in report.notes)
+    assert any(note.startswith(f"epoch {best + 1} and the calibration") for note in report.notes)
     shorter = train(base, tmp_path / "v2", replace(TUNED, epochs=30, patience=1), lying)
     assert shorter.metrics["log_likelihood"] == report.metrics["log_likelihood"]
 
@@ -100,3 +102,39 @@ def test_the_temperature_comes_from_labels_set_aside_and_is_told_before_and_afte
     assert report.metrics["temperature"] != 1.0
     assert PRM.load(tmp_path / "v2").head.temperature.item() == pytest.approx(report.metrics["temperature"])
     assert {"reliability", "reliability_before"} <= set(report.tables)
+
+
+def test_platts_offsets_undo_a_shift_between_classes() -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(4000, 1, 3, generator=generator)
+    targets = torch.distributions.Categorical(logits=logits[:, 0]).sample()
+    shift = torch.tensor([1.0, -0.5, -0.5])
+    seen = logits * 2 + shift
+    temperature, offsets = fit_platt(seen, targets)
+    assert temperature == pytest.approx(2, rel=0.1)
+    assert offsets.tolist() == pytest.approx((-shift / 2).tolist(), abs=0.1)
+    alone = mean_nll(seen / fit_temperature(seen, targets), targets)
+    assert mean_nll(seen / temperature + offsets, targets) < alone - 0.01
+
+
+def test_a_class_that_nobody_gave_is_not_ruled_out() -> None:
+    _, offsets = fit_platt(torch.zeros(200, 1, 3), torch.tensor([0, 2]).repeat(100))
+    assert torch.softmax(offsets, 0).tolist() == pytest.approx([101 / 203, 1 / 203, 101 / 203], rel=0.01)
+
+
+def test_a_checkpoint_calibrated_by_platt_scores_so_here_and_where_it_is_exported_to(
+    base: str, tmp_path: Path
+) -> None:
+    report = train(base, tmp_path / "v1", replace(TUNED, epochs=1, calibration="platt"), MANY)
+    prm = PRM.load(tmp_path / "v1")
+    names = "offset_bad", "offset_okay", "offset_great"
+    assert prm.head.offset.tolist() == pytest.approx([report.metrics[name] for name in names])
+    assert prm.head.offset.abs().max() > 0.01
+    assert judge(prm, HELD_OUT).metrics["log_likelihood"] == pytest.approx(
+        report.metrics["log_likelihood"], abs=1e-3
+    )
+    asked = [["What?"], [["good", "bad"]]]
+    [ours] = prm.score(*asked)
+    [theirs] = load_scorer(str(export(tmp_path / "v1", tmp_path / "exported"))).score(*asked)
+    for one, other in zip(ours, theirs, strict=True):
+        assert tuple(other) == pytest.approx(tuple(one), abs=1e-4)

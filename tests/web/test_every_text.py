@@ -73,10 +73,10 @@ def house(broker: str) -> dict[str, Any]:
             "slices": dict.fromkeys(("length", "subject", "level", "source"), parts),
             "notes": [
                 "3 held-out solutions could not be scored",
-                "too few labels to set some aside for tuning: the last epoch, temperature 1 and threshold 0.5 were "
+                "too few labels to set some aside for tuning: the last epoch, uncalibrated, and threshold 0.5 were "
                 "taken",
-                "epoch 5 and the temperature were chosen on 33 solutions of problems kept from training",
-                "epoch 5, the temperature and the threshold 0.213 of p(bad) were chosen on 33 solutions of problems "
+                "epoch 5 and the calibration were chosen on 33 solutions of problems kept from training",
+                "epoch 5, the calibration and the threshold 0.213 of p(bad) were chosen on 33 solutions of problems "
                 "kept from training",
             ],
         },

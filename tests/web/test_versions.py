@@ -108,7 +108,7 @@ def test_a_version_tells_its_threshold_what_parts_of_the_labels_say_and_how_it_w
         "p(bad) above which a step is called wrong",
         "0.213",
         "given bad: 3 bad, 0 okay, 1 great",
-        "before the temperature stays from 0.1 to 0.1",
+        "before it was calibrated stays from 0.1 to 0.1",
         "Steps of a solution",
         "Algebra (9): 0.33, between 0.12 and 0.65",
         "&lt;b&gt;Geometry",
