@@ -92,6 +92,11 @@ class PRMConfig:
             raise ValueError("lora_rank adapts the trained layers, and trained_layers is 0")
 
 
+def taught(rating: int, neutral: str) -> int | None:
+    """The rating that a step so rated teaches under `PRMConfig.neutral`; None where it teaches nothing."""
+    return {"okay": 0, "positive": 1, "negative": -1, "ignore": None}[neutral] if rating == 0 else rating
+
+
 @dataclass(frozen=True)
 class SelectionConfig:
     """The selection rule of one round (Lightman et al., section 4: 80 % / 20 %; the control share is ours)."""

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from prm_backend.config import taught
 from prm_backend.types import (
     EVEN,
     NEWLINE,
@@ -54,20 +55,23 @@ def evaluate_steps(
     labels: Sequence[LabelledSolution],
     *,
     threshold: float = EVEN,
+    neutral: str = "okay",
 ) -> Report:
     """Judge `scored[i]` by the supervised steps of `labels[i]`: a StepProbs for each step behind its context.
 
     Extra scores are not looked at; context is not judged.
 
     A step is called wrong where p(bad) > 0.5, and, for the figures `_at_threshold`, where p(bad) > `threshold`, the
-    PRM's own: where few steps are bad, hardly one is more likely bad than not, and 0.5 finds none of them.
+    PRM's own: where few steps are bad, hardly one is more likely bad than not, and 0.5 finds none of them. `neutral` is
+    what a rating of 0 was to the PRM (`PRMConfig.neutral`): one that learnt no "okay" is not asked how likely it is.
 
     Metrics, None where the labels cannot tell:
       solutions, steps, human_steps   what was judged; human_steps leaves out ratings copied from grades
       bad_steps                       of them, those rated -1
       unscorable                      solutions left out because the PRM refused them
       log_likelihood, base_log_likelihood
-                                      mean log p(rating) a step; and of always predicting the labels' own shares
+                                      mean log p(what the rating teaches) a step; and of always predicting the labels'
+                                      own shares; comparable among PRMs of the same `neutral`
       step_accuracy, majority_accuracy, balanced_accuracy
                                       bad or not; always guessing the commoner; mean of both recalls
       auc                             P(a bad step has a higher p(bad) than another), ties half
@@ -99,14 +103,14 @@ def evaluate_steps(
         if ratings:
             judged.append(_Judged(solution, list(zip(probs, ratings, strict=False))))
     pairs = [pair for one in judged for pair in one.steps]
-    metrics = _figures(judged, threshold) | {
+    metrics = _figures(judged, threshold, neutral) | {
         "human_steps": sum(len(one.steps) for one in judged if not one.label.outcome_only),
         "unscorable": unscorable,
         "threshold": threshold,
     }
     notes = (f"{unscorable} held-out solutions could not be scored",) if unscorable else ()
     tables = _tables(pairs, threshold) if pairs else {}
-    return Report(metrics, notes=notes, tables=tables, slices=_slices(judged, threshold))
+    return Report(metrics, notes=notes, tables=tables, slices=_slices(judged, threshold, neutral))
 
 
 def judge(
@@ -115,6 +119,7 @@ def judge(
     *,
     segmentation: str = NEWLINE,
     threshold: float = EVEN,
+    neutral: str = "okay",
 ) -> Report:
     """`evaluate_steps` by a scorer, which reads each solution up to its last supervised step, as in training.
 
@@ -127,7 +132,7 @@ def judge(
         probs if isinstance(probs, Unscorable) else probs[label.context :]
         for probs, label in zip(found, labels, strict=True)
     ]
-    return evaluate_steps(scored, labels, threshold=threshold)
+    return evaluate_steps(scored, labels, threshold=threshold, neutral=neutral)
 
 
 def first_above(p_bad: Iterable[float], threshold: float) -> int:
@@ -145,13 +150,14 @@ def rank_auc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
     return wins / (2 * len(positives) * len(negatives))
 
 
-def _figures(judged: Sequence[_Judged], threshold: float) -> Figures:
+def _figures(judged: Sequence[_Judged], threshold: float, neutral: str) -> Figures:
     pairs = [pair for one in judged for pair in one.steps]
     at_threshold = _decisions(judged, threshold)
     found, clean = at_threshold["error_accuracy"], at_threshold["correct_accuracy"]
     return {
         "solutions": len(judged),
         **_step_figures(pairs),
+        **_likelihoods(pairs, neutral),
         **_decisions(judged, EVEN),
         **{f"{name}_at_threshold": value for name, value in at_threshold.items()},
         "first_error_f1": None if found is None or clean is None else harmonic(found, clean),
@@ -185,13 +191,9 @@ def _step_figures(pairs: Sequence[tuple[StepProbs, int]]) -> Figures:
         for rating in RATINGS
         if counts[rating]
     ]
-    logs = [math.log(max(probs[rating + 1], sys.float_info.min)) for probs, rating in pairs]
-    shares = [count / len(pairs) for count in counts.values()]
     return {
         "steps": len(pairs),
         "bad_steps": sum(bad),
-        "log_likelihood": _mean(logs),
-        "base_log_likelihood": math.fsum(s * math.log(s) for s in shares) if pairs else None,
         "majority_accuracy": max(sum(bad), len(bad) - sum(bad)) / len(bad) if bad else None,
         "auc": rank_auc(p_bad, bad),
         "macro_auc": _mean_of_all(aucs),
@@ -202,8 +204,17 @@ def _step_figures(pairs: Sequence[tuple[StepProbs, int]]) -> Figures:
     }
 
 
+def _likelihoods(pairs: Sequence[tuple[StepProbs, int]], neutral: str) -> Figures:
+    known = [(probs, meant) for probs, rating in pairs if (meant := taught(rating, neutral)) is not None]
+    shares = [count / len(known) for count in Counter(meant for _, meant in known).values()]
+    return {
+        "log_likelihood": _mean([math.log(max(probs[m + 1], sys.float_info.min)) for probs, m in known]),
+        "base_log_likelihood": math.fsum(s * math.log(s) for s in shares) if known else None,
+    }
+
+
 def _slices(
-    judged: Sequence[_Judged], threshold: float
+    judged: Sequence[_Judged], threshold: float, neutral: str
 ) -> dict[str, list[dict[str, float | int | str | None]]]:
     lengths = [
         (f"{low}–{high}" if high < _LENGTHS[-1][1] else f"{low} or more",
@@ -214,7 +225,7 @@ def _slices(
     for kind in dict.fromkeys(kind for one in judged for kind, _ in one.label.groups):
         parts[kind] = _by_group(judged, kind)
     return {
-        kind: [{"name": name, **{k: v for k, v in _figures(some, threshold).items() if k in _SLICED}}
+        kind: [{"name": name, **{k: v for k, v in _figures(some, threshold, neutral).items() if k in _SLICED}}
                for name, some in rows]
         for kind, rows in parts.items() if rows
     }  # fmt: skip

@@ -21,8 +21,8 @@ from torch.nn import functional as F
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
-from prm_backend.config import PRMConfig
-from prm_backend.reward.head import pool
+from prm_backend.config import PRMConfig, taught
+from prm_backend.reward.head import CLASSES, pool
 from prm_backend.reward.packing import Pack, packs
 from prm_backend.reward.prm import PRM, step_probs
 from prm_backend.text.encoding import Encoded
@@ -36,7 +36,7 @@ from prm_backend.types import Progress, ProgressCallback, StepProbs
 _MAX_GRADIENT_NORM = 1.0
 _BACKWARD_COST = 3  # forward and backward together, in forwards
 _STEPS_COST = 0.05  # a head that reads cached steps alone, in layers over all tokens
-_LEARNT = {"okay": 1, "ignore": 1, "positive": 2, "negative": 0}  # what a step rated 0 counts as
+_NOTHING = -100  # the class of a step that teaches nothing; cross_entropy leaves it out
 
 Curve = list[dict[str, float]]
 
@@ -108,7 +108,8 @@ class Fitting:
         place = resume.directory if resume else directory
         self.frozen = Frozen(prm, self.examples, place, keep=bool(resume), kept=kept)
         self.model = Trained(prm)
-        self._learnt = torch.tensor([0, _LEARNT[config.neutral], 2])  # the class that a rating teaches
+        ratings = [taught(rating, config.neutral) for rating in CLASSES]
+        self._taught = torch.tensor([_NOTHING if r is None else CLASSES.index(r) for r in ratings])
         self._weights = label_weights(config, self.examples, len(train))
         self._progress, self._done = progress, 0.0
         # One unit of work is one token through one layer, forward; the head counts as a layer, where it reads tokens.
@@ -146,7 +147,7 @@ class Fitting:
         if self._done < self._total:  # it ended early
             self._progress(Progress(int(self._total), int(self._total), "judging on held-out labels"))
         tuning, held_out = self._parts(reached.logits)
-        self._calibrate(tuning, self._targets(self.tuning_rows))
+        self._calibrate(*self._teaching(tuning, self.tuning_rows))
         return reached.curve, tuning, held_out
 
     def _calibrate(self, logits: Tensor, targets: Tensor) -> None:
@@ -181,12 +182,14 @@ class Fitting:
             reached.curve.append({"epoch": reached.epoch, "step": len(reached.curve) + 1, "loss": loss})
         logits, point = self._judge(), reached.curve[-1]
         tuning, held_out = self._parts(logits)
+        tuning, tuning_targets = self._teaching(tuning, self.tuning_rows)
+        held_out, held_out_targets = self._teaching(held_out, self.held_out_rows)
         if len(held_out):
-            point["held_out_nll"] = mean_nll(held_out, self._targets(self.held_out_rows))
+            point["held_out_nll"] = mean_nll(held_out, held_out_targets)
         if not (len(tuning) and self.config.patience):
             reached.logits = logits
             return
-        nll = point["tuning_nll"] = mean_nll(tuning, self._targets(self.tuning_rows))
+        nll = point["tuning_nll"] = mean_nll(tuning, tuning_targets)
         reached.waited += 1
         if nll < reached.best:
             reached.best, reached.waited, reached.logits = nll, 0, logits
@@ -206,7 +209,7 @@ class Fitting:
         for batch in self._batches(self._mine(rows)):
             with self.accelerator.autocast():
                 logits = self._logits(batch).float()
-            targets = self._learnt[self._targets(batch)][:, None].expand(logits.shape[:2]).to(logits.device)
+            targets = self._targets(batch)[:, None].expand(logits.shape[:2]).to(logits.device)
             each = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
             weights = torch.cat([self._weights[row] for row in batch]).to(logits.device)
             part = (each * weights.flatten()).sum() / total
@@ -243,7 +246,13 @@ class Fitting:
         return self.model(reading.hidden, reading.figures, encoded, reading.packed)
 
     def _targets(self, rows: Sequence[int]) -> Tensor:
-        return torch.tensor([t for row in rows for t in self.examples[row].targets], dtype=torch.long)
+        """The class that each label teaches, or _NOTHING."""
+        return self._taught[[target for row in rows for target in self.examples[row].targets]]
+
+    def _teaching(self, logits: Tensor, rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The logits and classes of those of the rows' labels that teach something."""
+        targets = self._targets(rows)
+        return logits[targets != _NOTHING], targets[targets != _NOTHING]
 
     def _mine(self, rows: Sequence[int]) -> list[int]:
         """This process's share."""

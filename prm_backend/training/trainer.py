@@ -163,6 +163,7 @@ def _report(
             [*probabilities_of(some, judged.examples), *refused],
             labels,
             threshold=threshold_or_even(threshold),
+            neutral=config.neutral,
         )
         for some in (head.calibrated(logits), logits)
     )

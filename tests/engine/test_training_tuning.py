@@ -138,3 +138,17 @@ def test_a_checkpoint_calibrated_by_platt_scores_so_here_and_where_it_is_exporte
     [theirs] = load_scorer(str(export(tmp_path / "v1", tmp_path / "exported"))).score(*asked)
     for one, other in zip(ours, theirs, strict=True):
         assert tuple(other) == pytest.approx(tuple(one), abs=1e-4)
+
+
+@pytest.mark.parametrize("neutral", ["positive", "negative", "ignore"])
+def test_what_a_neutral_rating_teaches_is_what_tunes_and_judges(
+    base: str, tmp_path: Path, neutral: str
+) -> None:
+    """By the class "okay", which nothing teaches then, every epoch would be worse than the one before."""
+    report = train(base, tmp_path / "v1", replace(TUNED, epochs=8, patience=2, neutral=neutral), MANY)
+    told = [point["tuning_nll"] for point in report.curve if "tuning_nll" in point]
+    assert told.index(min(told)) >= 4
+    assert report.metrics["temperature"] < 2
+    assert report.metrics["log_likelihood"] > report.metrics["base_log_likelihood"]
+    again = judge(PRM.load(tmp_path / "v1"), HELD_OUT, neutral=neutral).metrics
+    assert again["log_likelihood"] == pytest.approx(report.metrics["log_likelihood"], abs=1e-4)
