@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
-from prm_backend.types import SolutionScores, StepProbs
+from prm_backend.types import SolutionScores, StepProbs, Unscorable
+
+T = TypeVar("T")
 
 # How far a sum of rounded probabilities may stray from its true value and still count as rounding.
 TOLERANCE = 1e-6
@@ -25,6 +28,19 @@ def step_score(probs: StepProbs) -> float:
     if abs(math.fsum(probs) - 1) > TOLERANCE:
         raise ValueError(f"a step's probabilities must sum to 1, these sum to {math.fsum(probs)}: {probs}")
     return _check(probs.okay + probs.great, "p(okay) + p(great)")
+
+
+def numbers(steps: Sequence[T] | Unscorable, probs: Callable[[T], Iterable[float]]) -> list[T] | Unscorable:
+    """What a model says of a solution's steps; Unscorable where one of a step's `probs` is no number.
+
+    NaN is neither above a threshold nor below it, so a solution would pass for one without an error.
+    """
+    if isinstance(steps, Unscorable):
+        return steps
+    for number, step in enumerate(steps, start=1):
+        if any(map(math.isnan, probs(step))):
+            return Unscorable(f"the model gave no number for step {number}")
+    return list(steps)
 
 
 def aggregate(probs: Sequence[StepProbs]) -> SolutionScores:

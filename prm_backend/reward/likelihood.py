@@ -12,12 +12,27 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from transformers import PreTrainedModel
 
 from prm_backend.reward.packing import Pack
+from prm_backend.reward.split import UnsupportedBackbone
 from prm_backend.text.encoding import Encoded
 
 FIGURES = 3  # mean, lowest and last log-probability of a step's tokens
+_PROBE_TOKENS, _PROBE_TOLERANCE = 4, 1e-2
 _TOKENS, _VOCABULARY = 1024, 2048  # a block of logits that stays small
+
+
+@torch.inference_mode()
+def require_plain_output(model: PreTrainedModel) -> None:
+    """UnsupportedBackbone where the model's logits are more than its output layer (a Cohere's are scaled)."""
+    ids = torch.arange(_PROBE_TOKENS, device=model.device)[None] % model.config.vocab_size
+    plain = model.get_output_embeddings()(model.base_model(input_ids=ids, use_cache=False).last_hidden_state)
+    found = model(input_ids=ids, use_cache=False).logits
+    if not torch.allclose(plain, found, rtol=_PROBE_TOLERANCE, atol=_PROBE_TOLERANCE):
+        raise UnsupportedBackbone(
+            f"{model.config.model_type} does more to its predictions than its output layer: log_probs must be off"
+        )
 
 
 @torch.inference_mode()

@@ -215,13 +215,20 @@ def _attention(
     **options: Any,
 ) -> tuple[Tensor, None]:
     """transformers' SDPA attention, or that of a pack; [1, heads, tokens, width] in."""
-    if sliding_window is not None and query.shape[2] > sliding_window:
-        raise ValueError(f"attention within a window of {sliding_window} tokens cannot be packed")
     if pack is None:
+        _require_within(sliding_window, query.shape[2])
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    _require_within(sliding_window, pack.once("longest", lambda: int(pack.positions.max()) + 1))
     return attend(
         query, key, value, pack, scaling=options.get("scaling"), dropout=options.get("dropout", 0.0)
     ), None
+
+
+def _require_within(window: int | None, longest: int) -> None:
+    if window is not None and longest > window:
+        raise ValueError(
+            f"a row of {longest} tokens is longer than its model's window of attention, {window}"
+        )
 
 
 def attend(

@@ -15,10 +15,11 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from prm_backend.config import PRMConfig
+from prm_backend.reward.aggregation import numbers
 from prm_backend.reward.base import fingerprint, load_base, locate
 from prm_backend.reward.checkpoint import CheckpointRefused, Meta, read_meta, read_tensors
 from prm_backend.reward.head import StepHead, pool, probabilities, spread
-from prm_backend.reward.likelihood import step_likelihoods
+from prm_backend.reward.likelihood import require_plain_output, step_likelihoods
 from prm_backend.reward.packing import Pack, pack
 from prm_backend.reward.reader import scored_steps
 from prm_backend.reward.split import Split
@@ -52,15 +53,15 @@ class PRM:
     ) -> None:
         """An untrained PRM on `model`, whose weights never change. `batch_tokens` bounds what one pass reads.
 
-        Raises UnsupportedBackbone where the model's layers cannot be run in two parts.
+        Raises UnsupportedBackbone where the model's layers cannot be run in two parts, or, for log-probabilities, where
+        it does more to its final states than one linear layer.
         """
         self.name = name
         self.threshold = EVEN  # the p(bad) above which a step is called wrong
         self.segmentation = text_segmentation(config.segmentation).name
         self.tokenizer = tokenizer
-        self.max_length = min(
-            config.max_length, getattr(model.config, "max_position_embeddings", config.max_length)
-        )
+        limits = (getattr(model.config, name, None) for name in ("max_position_embeddings", "sliding_window"))
+        self.max_length = min([config.max_length, *(limit for limit in limits if limit)])
         self.batch_tokens = batch_tokens
         self.config = config
         self.split = Split(model, config.trained_layers, config.depth)
@@ -69,6 +70,8 @@ class PRM:
         self.head = StepHead(self.width, config).to(model.device)
         self.device = model.device
         self._output = model.get_output_embeddings()
+        if config.log_probs:
+            require_plain_output(model)
 
     @classmethod
     def load(
@@ -152,7 +155,7 @@ class PRM:
             return zip(step_probs(logits), spread(logits).tolist(), strict=True)
 
         found, self.batch_tokens = scored_steps(encoded, self.batch_tokens, run)
-        return found
+        return [numbers(steps, lambda step: step[0]) for steps in found]
 
     def read(self, rows: Sequence[Encoded]) -> Reading:
         """One pass of the frozen layers over all rows together."""

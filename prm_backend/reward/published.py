@@ -24,6 +24,7 @@ from transformers import (
     PreTrainedModel,
 )
 
+from prm_backend.reward.aggregation import numbers
 from prm_backend.reward.reader import StepReader, scored_steps
 from prm_backend.text import layouts
 from prm_backend.text.encoding import Encoded, encode
@@ -32,6 +33,11 @@ from prm_backend.text.segmentation import require_same
 from prm_backend.types import NEWLINE, StepProbs, Unscorable
 
 Head = Callable[[Tensor], Tensor]  # [steps, width] → logits over (bad, good) or (bad, okay, great)
+_NAMES = (
+    {"bad", "wrong", "incorrect", "negative", "false", "-"},
+    {"okay", "ok", "neutral"},
+    {"good", "great", "right", "correct", "positive", "true", "+"},
+)
 
 
 def read_labels(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Head]:
@@ -41,8 +47,19 @@ def read_labels(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[Pr
         raise ValueError(f"{path} has {model.config.num_labels} labels; a PRM of this kind has two or three")
     for name in ("score", "classifier"):
         if hasattr(model, name):
-            return model, getattr(model, name)
+            return model, _ordered(getattr(model, name), list((model.config.id2label or {}).values()))
     raise ValueError(f"{type(model).__name__} has its labels in no layer that is known here")
+
+
+def _ordered(head: Head, labels: Sequence[str]) -> Head:
+    """The head with its labels from bad to good, where their names tell; others, such as LABEL_0, stay as they are."""
+    places = [
+        next((i for i, names in enumerate(_NAMES) if label.casefold() in names), -1) for label in labels
+    ]
+    if -1 in places or len(set(places)) < len(places):
+        return head
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return lambda hidden: head(hidden)[:, order]
 
 
 def read_answers(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Head]:
@@ -209,7 +226,7 @@ class PublishedPRM:
             return [as_step_probs(row) for row in torch.softmax(logits.double(), dim=-1).tolist()]
 
         found, self.batch_tokens = scored_steps(laid, self.batch_tokens, probs, self._states.batches)
-        return found
+        return [numbers(steps, tuple) for steps in found]
 
 
 def as_step_probs(probs: Sequence[float]) -> StepProbs:

@@ -16,6 +16,7 @@ from typing import Any
 from openai import BadRequestError, NotFoundError, OpenAI, OpenAIError, UnprocessableEntityError
 from transformers import AutoTokenizer
 
+from prm_backend.reward.aggregation import numbers
 from prm_backend.reward.published import Convention, as_step_probs
 from prm_backend.text.encoding import Encoded
 from prm_backend.types import NEWLINE, StepProbs, Unscorable
@@ -77,7 +78,8 @@ class RemotePRM:
             for problem, steps in zip(problems, solutions, strict=True)
         ]
         with ThreadPoolExecutor(self._concurrency) as pool:
-            return list(pool.map(lambda e: e if isinstance(e, Unscorable) else self._score(e), laid))
+            found = pool.map(lambda e: e if isinstance(e, Unscorable) else self._score(e), laid)
+            return [numbers(steps, tuple) for steps in found]
 
     def _score(self, encoded: Encoded) -> list[StepProbs]:
         steps = self._at_steps(self._pool(encoded.input_ids, raw=True), encoded)

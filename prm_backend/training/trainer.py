@@ -90,7 +90,10 @@ def train_prm(
     base_fingerprint = fingerprint(path)
     resume = None
     if resume_dir is not None:
-        key = f"{config_hash(config)} {base_fingerprint} {_digest(train, held_out)}"
+        read_as = (
+            f"{ENCODING_VERSION} {dtype} {outcome_only}"  # what is cached depends on it, and in what order
+        )
+        key = f"{config_hash(config)} {base_fingerprint} {read_as} {_digest(train, held_out)}"
         resume = Resume(_own(resume_dir, accelerator), key)
     kept = None
     if states_dir is not None:

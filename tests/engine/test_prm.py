@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
+from transformers import (
+    CohereConfig,
+    CohereForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    MistralConfig,
+    MistralForCausalLM,
+    PreTrainedModel,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
 
 from prm_backend.config import PRMConfig
 from prm_backend.reward.base import fingerprint, load_base, locate
@@ -68,6 +79,39 @@ def test_a_batch_scores_as_one_by_one(batch_tokens: int) -> None:
     expected = [alone.score([p], [s])[0] for p, s in zip(PROBLEMS, SOLUTIONS, strict=True)]
     together = random_prm(batch_tokens=batch_tokens).score(PROBLEMS, SOLUTIONS)
     assert flat(together) == pytest.approx(flat(expected), abs=1e-4)
+
+
+SIZES: dict[str, Any] = {
+    "vocab_size": 258, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "num_key_value_heads": 2, "max_position_embeddings": 512, "pad_token_id": 0, "bos_token_id": None,
+    "eos_token_id": 1,
+}  # fmt: skip
+
+
+def test_a_window_of_attention_bounds_a_solution_and_not_a_batch() -> None:
+    torch.manual_seed(0)
+    model = MistralForCausalLM(MistralConfig(**SIZES, sliding_window=100)).eval()
+    prm = PRM(model, tiny_tokenizer(), PRMConfig())
+    with torch.no_grad():
+        prm.head.linear.weight.normal_()
+    fine = [(f"Step {i}.", "So it is 2.") for i in range(20)]
+    *scored, long = prm.score(["What is 1+1?"] * 21, [*fine, ("x" * 120,)])
+    assert long == Unscorable("the solution has 134 tokens, more than the 100 that fit")
+    alone = [prm.score(["What is 1+1?"], [steps])[0] for steps in fine]
+    assert flat(scored) == pytest.approx(flat(alone), abs=1e-4)
+
+
+def test_a_model_that_scales_its_predictions_is_not_asked_for_log_probabilities() -> None:
+    model = CohereForCausalLM(CohereConfig(**SIZES)).eval()
+    with pytest.raises(UnsupportedBackbone, match="log_probs must be off"):
+        PRM(model, tiny_tokenizer(), PRMConfig(log_probs=True))
+
+
+def test_what_is_no_number_is_no_score() -> None:
+    prm = random_prm()
+    with torch.no_grad():
+        prm.head.linear.bias[0] = math.nan
+    assert prm.score(PROBLEMS, SOLUTIONS) == [Unscorable("the model gave no number for step 1")] * 3
 
 
 def test_a_step_is_scored_by_what_stands_before_it_alone() -> None:

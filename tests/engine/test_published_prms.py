@@ -68,6 +68,14 @@ def test_three_labels_are_bad_okay_and_great(tmp_path: Path) -> None:
     assert all(probs.okay > 0 for probs in steps)
 
 
+def test_labels_in_another_order_are_told_by_their_names(tmp_path: Path) -> None:
+    prm = published.token_classifier(tmp_path / "prm", labels=3)
+    [expected] = load_scorer(f"trl:{prm.path}").score([PROBLEM], STEPS[:1])
+    published.edit_config(prm.path, id2label={"0": "GOOD", "1": "neutral", "2": "Bad"})
+    [found] = load_scorer(f"trl:{prm.path}").score([PROBLEM], STEPS[:1])
+    assert [tuple(probs)[::-1] for probs in found] == [tuple(probs) for probs in expected]
+
+
 def test_the_bos_token_leads_where_the_tokenizer_has_one(tmp_path: Path) -> None:
     prm = published.token_classifier(tmp_path / "prm", bos=True)
     [steps] = load_scorer(f"trl:{prm.path}").score([PROBLEM], STEPS[:1])

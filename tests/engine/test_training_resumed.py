@@ -17,7 +17,7 @@ import torch
 from prm_backend.reward.checkpoint import read_tensors
 from prm_backend.reward.prm import PRM
 from prm_backend.types import Cancelled, Progress
-from tests.engine.training import HEAD, losses, train
+from tests.engine.training import HEAD, losses, solution, train
 
 ONE_THREAD = {**os.environ, "PYTHONPATH": ".", "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 
@@ -50,6 +50,24 @@ def test_a_training_that_died_goes_on_where_it_was_and_ends_the_same(
     weights = [read_tensors(tmp_path / name) for name in ("whole", "v1")]
     assert all(torch.allclose(weights[0][name], weights[1][name], atol=1e-6) for name in weights[0])
     assert not (tmp_path / "resume").exists()
+
+
+def test_an_attempt_that_read_otherwise_is_begun_anew(base: str, tmp_path: Path) -> None:
+    """An outcome model sets nothing aside, so its solutions stand in another order."""
+    config = replace(HEAD, batch_tokens=64, tuning_share=0.3)
+    data = [solution(i) for i in range(200)]
+
+    class Died(BaseException):
+        pass
+
+    def die(progress: Progress) -> None:
+        if "epoch 2" in progress.message:
+            raise Died
+
+    with pytest.raises(Died):
+        train(base, tmp_path / "v1", config, data, progress=die, resume_dir=tmp_path / "resume")
+    resumed = train(base, tmp_path / "v1", config, data, resume_dir=tmp_path / "resume", outcome_only=True)
+    assert losses(resumed) == losses(train(base, tmp_path / "whole", config, data, outcome_only=True))
 
 
 KILLED = """
