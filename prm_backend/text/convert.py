@@ -2,7 +2,8 @@
 
 Files end in .json, .jsonl, .csv, each also .gz, or .parquet; written are .jsonl, .jsonl.gz and .parquet. A row that
 cannot be read or written is named with its line and the reason, and the others go on. At the end it says what the
-new format could not hold. Between two files of one format nothing is lost.
+new format could not hold. Between two files of one format that is nothing but keys for which Parquet has no column
+(such as the groups of step labels).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from prm_backend.text.formats import FORMATS, Format, recognise
 from prm_backend.text.rows import Refused
 from prm_backend.text.stepwise import Neutral
-from prm_backend.text.tables import json_line, read_table, write_table
+from prm_backend.text.tables import is_parquet, json_line, parquet_check, read_table, write_table
 
 
 @dataclass
@@ -51,7 +52,7 @@ def convert(
         result.refused += 1
         refuse(row)
 
-    rows = _rows(source, FORMATS[to], from_, neutral, target.suffix == ".parquet", result.lost, refused)
+    rows = _rows(source, FORMATS[to], from_, neutral, is_parquet(target), result.lost, refused)
     result.written = write_table(target, rows, FORMATS[to].schema)
     result.lost = +result.lost  # without the zeros
     return result
@@ -67,25 +68,34 @@ def _rows(
     refuse: Callable[[Refused], None],
 ) -> Iterator[dict[str, Any]]:
     own = FORMATS[from_] if from_ else None
+    check = _check(to, is_parquet(source), to_parquet)
     for row in read_table(source):
         if isinstance(row, Refused):
             refuse(row)
             continue
         own = own or recognise(row.value)
+        counted: Counter[str] = Counter()  # a row that is refused has lost nothing
         try:
             if own is None:
                 raise ValueError(f"nothing tells its format; it is none of {', '.join(FORMATS)}")
-            value = own.from_parquet(row.value) if source.suffix == ".parquet" else row.value
-            written = _row(value, own, to, neutral, lost)
-            if source.suffix == ".parquet" and not to_parquet:
-                json_line(written)  # a column may hold what JSON lacks: that is this row's fault alone
+            value = own.from_parquet(row.value) if is_parquet(source) else row.value
+            written = _row(value, own, to, neutral, counted)
+            check(written)
         except ValueError as error:
             refuse(Refused(row.line, str(error)))
             continue
+        lost.update(counted)
         if to_parquet:
             for key in to.unknown_keys(written):
                 lost[f"the key {key[:60]!r}, which a Parquet file of {to.name} has no column for"] += 1
         yield written
+
+
+def _check(to: Format, from_parquet: bool, to_parquet: bool) -> Callable[[dict[str, Any]], object]:
+    """What raises ValueError for a row that its file cannot hold, so that it alone is refused."""
+    if to_parquet:
+        return parquet_check(to.schema())
+    return json_line if from_parquet else lambda row: None  # a column may hold what JSON lacks
 
 
 def _row(value: Any, own: Format, to: Format, neutral: Neutral | None, lost: Counter[str]) -> dict[str, Any]:
@@ -97,10 +107,8 @@ def _row(value: Any, own: Format, to: Format, neutral: Neutral | None, lost: Cou
             f"{(own if own.read is None else to).name} holds a model's scores, not people's ratings"
         )
     solution = own.read(value)
-    counted: Counter[str] = Counter()  # a row that is refused has lost nothing
-    written = to.write(solution, neutral, counted)
-    own.carry(value, to, written, counted)
-    lost.update(counted)
+    written = to.write(solution, neutral, lost)
+    own.carry(value, to, written, lost)
     if own.name == "prm800k":
         lost["PRM800K's alternatives, flags, times and answers"] += 1
     return written

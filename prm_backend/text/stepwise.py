@@ -211,6 +211,7 @@ def _binary(
         raise ValueError("its first step has no rating that this format can hold")
     left = solution.ratings[len(labels) :]
     lost["steps without a rating, and those after them"] += len(left)
+    lost["that ratings after the first error count, too"] += solution.beyond_error and False in labels[:-1]
     _lose_origin(solution, lost)
     return list(solution.steps[: len(labels)]), labels
 

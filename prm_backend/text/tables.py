@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 _BATCH = 512
 
 
+def is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
 def read_table(path: Path) -> Iterator[Row | Refused]:
     """The rows of a Parquet file (`line` is the row's 1-based number) or of any file that `read_rows` reads."""
-    if path.suffix.lower() == ".parquet":
+    if is_parquet(path):
         return _parquet_rows(path)
     return read_rows(path)
 
@@ -47,6 +51,28 @@ def write_table(path: Path, rows: Iterable[dict[str, Any]], schema: Callable[[],
     finally:
         beside.unlink(missing_ok=True)
     return count
+
+
+def parquet_check(schema: pa.Schema) -> Callable[[dict[str, Any]], None]:
+    """What raises ValueError, naming the key, for a row that a Parquet file with these columns cannot hold.
+
+    A batch fails as a whole and does not say for which of its rows, so a writer who goes on without one asks before.
+    """
+    import pyarrow as pa
+
+    refusals, whole = (pa.ArrowException, OverflowError), pa.struct(list(schema))
+
+    def check(row: dict[str, Any]) -> None:
+        try:
+            pa.array([row], whole)
+        except (*refusals, UnicodeError):  # it names no key, and to ask each column takes twice as long
+            for column in schema:
+                try:
+                    pa.array([_storable(row.get(column.name))], column.type)
+                except refusals as error:
+                    raise ValueError(f"{column.name} does not fit its Parquet column: {error}") from None
+
+    return check
 
 
 def json_line(row: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from prm_backend.text.convert import Converted, convert, main
 from prm_backend.text.formats import FORMATS, recognise
 from prm_backend.text.prm800k import to_json
 from prm_backend.text.rows import Refused, Row
-from prm_backend.text.tables import read_table, write_table
+from prm_backend.text.tables import is_parquet, read_table, write_table
 from prm_backend.types import LabelledSolution
 from tests.engine.formats import solutions, written
 from tests.engine.records import records
@@ -30,8 +30,7 @@ SHARED = Path(__file__).parents[3] / "shared" / "data"
 def rows_of(path: Path, name: str) -> list[dict[str, Any]]:
     found = list(read_table(path))
     assert all(isinstance(row, Row) for row in found), found
-    is_parquet = path.suffix == ".parquet"
-    return [FORMATS[name].from_parquet(row.value) if is_parquet else row.value for row in found]  # type: ignore[union-attr]
+    return [FORMATS[name].from_parquet(row.value) if is_parquet(path) else row.value for row in found]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".jsonl.gz"])
@@ -177,6 +176,36 @@ def test_a_key_that_parquet_has_no_column_for_is_counted_as_lost(tmp_path: Path)
     assert result.lost == {"the key 'mood', which a Parquet file of step-labels has no column for": 1}
     again, _ = run(source, tmp_path / "out.jsonl", to="step-labels")
     assert (again.lost, rows_of(tmp_path / "out.jsonl", "step-labels")) == ({}, [{**GOOD, "mood": "glad"}])
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".PARQUET"])
+def test_a_row_that_parquet_cannot_hold_is_refused_alone_and_has_lost_nothing(
+    ending: str, tmp_path: Path
+) -> None:
+    row = {"id": "a", "problem": "p", "steps": ["x", "y"], "label": 1, "final_answer_correct": True}
+    rows = [row, {**row, "id": 7, "mood": "glad"}, {**row, "final_answer_correct": "yes"}, {**row, "id": "b"}]
+    target = tmp_path / f"out{ending}"
+    result, refused = run(jsonl(tmp_path / "in.jsonl", rows), target, to="processbench")
+    assert [one.line for one in refused] == [2, 3]
+    assert "id does not fit its Parquet column" in refused[0].reason
+    assert "final_answer_correct does not fit" in refused[1].reason
+    assert (result.written, result.lost) == (2, {})
+    assert rows_of(target, "processbench") == [rows[0], rows[3]]
+
+
+def test_a_lone_surrogate_is_no_reason_to_refuse_a_row(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "in.jsonl", [{**GOOD, "problem": "a\ud800b"}])
+    result, refused = run(source, tmp_path / "out.parquet", to="step-labels")
+    assert (result.written, refused) == (1, [])
+    assert rows_of(tmp_path / "out.parquet", "step-labels")[0]["problem"] == "a\ufffdb"
+
+
+def test_an_ending_in_capitals_is_the_same_ending(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "in.jsonl", [{**GOOD, "groups": {"subject": "Algebra"}}])
+    result, _ = run(source, tmp_path / "x.PARQUET", to="step-labels")
+    assert result.lost == {"the key 'groups', which a Parquet file of step-labels has no column for": 1}
+    run(tmp_path / "x.PARQUET", tmp_path / "back.jsonl", to="step-labels")
+    assert rows_of(tmp_path / "back.jsonl", "step-labels") == [GOOD]  # no optional key as null
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,16 @@ def test_formats_with_two_labels_keep_every_rated_step_and_count_what_they_drop(
     assert lost[f"neutral ratings, written as {neutral}"] == solution.ratings[:kept].count(0)
 
 
+@pytest.mark.parametrize("name", ["trl", "math-shepherd"])
+def test_that_ratings_after_the_first_error_count_is_said_to_be_lost(name: str) -> None:
+    whole = LabelledSolution("p", ("a", "b", "c"), (1, -1, 1), beyond_error=True)
+    row, lost = written(name, whole)
+    assert (whole.supervised_steps, read_back(name, row).supervised_steps) == (3, 2)
+    assert lost == {"that ratings after the first error count, too": 1}
+    for same in (replace(whole, ratings=(1, 1, -1)), replace(whole, beyond_error=False)):
+        assert written(name, same)[1] == {}
+
+
 @settings(max_examples=40)
 @given(solutions())
 def test_processbench_keeps_the_first_error_or_refuses_to_guess_it(solution: LabelledSolution) -> None:
