@@ -44,15 +44,17 @@ def load_scorer(
     convention, place = _convention(spec)
     if place.startswith(("http://", "https://")):
         return _remote(place, convention, tokenizer)
+    if place.startswith("~"):
+        place = str(Path(place).expanduser())
     if dtype is None:
         dtype = torch.float32 if torch.device(device).type == "cpu" else torch.bfloat16
     if (Path(place) / META).is_file():
         return PRM.load(place, base=base, device=device, dtype=dtype)
-    if place.startswith(("/", ".", "~")) and not Path(place).expanduser().is_dir():
+    if place.startswith(("/", ".", "~")) and not Path(place).is_dir():
         raise FileNotFoundError(
             f"there is no PRM at {place}; name a directory, a hub id or http://host:port#model"
         )
-    path = locate(str(Path(place).expanduser()) if place.startswith("~") else place)
+    path = locate(place)
     return PublishedPRM.load(
         path, convention or recognise(path), name=Path(place).name, device=device, dtype=dtype
     )

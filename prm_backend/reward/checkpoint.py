@@ -60,6 +60,8 @@ def write_checkpoint(directory: Path, tensors: Mapping[str, Tensor], meta: Meta)
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     beside = directory.with_name(f".{directory.name}.{os.getpid()}.partial")
+    # One that was killed leaves it behind, and process numbers come again, in containers soon.
+    shutil.rmtree(beside, ignore_errors=True)
     try:
         beside.mkdir()
         save_file({k: t.detach().cpu().contiguous() for k, t in tensors.items()}, beside / WEIGHTS)

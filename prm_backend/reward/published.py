@@ -25,9 +25,10 @@ from transformers import (
 )
 
 from prm_backend.reward.aggregation import numbers
+from prm_backend.reward.checkpoint import CheckpointRefused
 from prm_backend.reward.reader import StepReader, scored_steps
 from prm_backend.text import layouts
-from prm_backend.text.encoding import Encoded, encode
+from prm_backend.text.encoding import ENCODING_VERSION, Encoded, encode
 from prm_backend.text.layouts import BAD_TOKEN, GOOD_TOKEN, lay_out, one_token
 from prm_backend.text.segmentation import require_same
 from prm_backend.types import NEWLINE, StepProbs, Unscorable
@@ -60,6 +61,18 @@ def _ordered(head: Head, labels: Sequence[str]) -> Head:
         return head
     order = sorted(range(len(places)), key=places.__getitem__)
     return lambda hidden: head(hidden)[:, order]
+
+
+def read_export(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Head]:
+    """A token classifier exported from a checkpoint of ours; one that does not say how it reads text is taken at the
+    caller's word. CheckpointRefused for text laid out otherwise than here."""
+    encoding = json.loads((path / "config.json").read_text(encoding="utf-8")).get("step_encoding")
+    if encoding not in (None, ENCODING_VERSION):
+        raise CheckpointRefused(
+            f"{path} was trained on text encoded as {encoding!r}, this program encodes as {ENCODING_VERSION!r}: "
+            "its scores would mean nothing; retrain and export it anew"
+        )
+    return read_labels(path, tokenizer, options)
 
 
 def read_answers(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[PreTrainedModel, Head]:
@@ -108,7 +121,7 @@ class Convention:
 CONVENTIONS = {
     convention.name: convention
     for convention in (
-        Convention("plumbline", encode, read_labels),
+        Convention("plumbline", encode, read_export),
         Convention("trl", partial(lay_out, layouts.trl), read_labels),
         # PURE's process reward is p(good) - p(bad): `great - bad` of what `score` gives.
         Convention("pure", partial(lay_out, layouts.trl), read_labels, ("PURE-PRM-7B",)),

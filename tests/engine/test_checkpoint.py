@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from prm_backend.config import BEFORE, PRMConfig, json_hash
-from prm_backend.reward.checkpoint import CheckpointRefused, read_meta
+from prm_backend.reward import load_scorer
+from prm_backend.reward.checkpoint import CheckpointRefused, read_meta, read_tensors, write_checkpoint
 from prm_backend.reward.prm import PRM
 from prm_backend.training.trainer import train_prm
 from prm_backend.types import NEWLINE, LabelledSolution, Report
@@ -71,6 +73,26 @@ def test_a_loaded_prm_scores_as_the_report_says(trained: tuple[Path, Report]) ->
     found = judge(PRM.load(directory), LABELLED[6:]).metrics
     assert found["log_likelihood"] == pytest.approx(report.metrics["log_likelihood"], abs=1e-3)
     assert found["steps"] == report.metrics["steps"] == 4
+
+
+def test_what_a_killed_writer_of_the_same_process_number_left_is_in_nobodys_way(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    stale = tmp_path / f".v2.{os.getpid()}.partial"
+    stale.mkdir()
+    (stale / "model.safetensors").write_bytes(b"half")
+    write_checkpoint(tmp_path / "v2", read_tensors(checkpoint), read_meta(checkpoint))
+    assert PRM.load(tmp_path / "v2").score(["p"], [("s",)]) == PRM.load(checkpoint).score(["p"], [("s",)])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["v1", "v2"]
+
+
+def test_a_checkpoint_is_found_in_the_home_directory(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(checkpoint.parent))
+    assert isinstance(load_scorer("~/v1"), PRM)
+    with pytest.raises(FileNotFoundError, match=r"there is no PRM at .*/v9"):
+        load_scorer("~/v9")
 
 
 def test_a_base_that_moved_is_found_where_it_is_said_to_be(checkpoint: Path, tmp_path: Path) -> None:

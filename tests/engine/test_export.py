@@ -20,6 +20,7 @@ from transformers import (
 
 from prm_backend.config import PRMConfig
 from prm_backend.reward import load_scorer
+from prm_backend.reward.checkpoint import CheckpointRefused
 from prm_backend.reward.export import ExportRefused, export
 from prm_backend.reward.prm import PRM
 from prm_backend.text.segmentation import OtherSegmentation
@@ -183,6 +184,16 @@ def test_an_exported_prm_refuses_steps_cut_by_another_policy_too(tmp_path: Path)
     with pytest.raises(OtherSegmentation, match="cut by 'sentences-1'"):
         scorer.score(PROBLEMS, SOLUTIONS)
     assert len(scorer.score(PROBLEMS, SOLUTIONS, segmentation="sentences-1")) == 2
+
+
+@pytest.mark.parametrize("prefix", ["", "plumbline:"])
+def test_an_export_that_reads_text_otherwise_is_refused(
+    checkpoint: Path, tmp_path: Path, prefix: str
+) -> None:
+    config = export(checkpoint, tmp_path / "out") / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"step_encoding": "newline-before-1"}))
+    with pytest.raises(CheckpointRefused, match="encoded as 'newline-before-1', this program encodes as"):
+        load_scorer(f"{prefix}{tmp_path / 'out'}")
 
 
 def test_the_model_card_states_data_figures_licence_and_use(checkpoint: Path, tmp_path: Path) -> None:
