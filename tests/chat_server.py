@@ -3,9 +3,10 @@
 `good` answers with n choices; `no-n` refuses `n` (400); `ignores-n` gives one choice whatever is asked; `flaky` fails
 each request once (503) before it answers and `hangs-up` closes the connection once; `down` always fails (500); `half`
 gives one choice and fails from the second on; `steps` writes a step a choice; `strict` refuses seed, stop and
-logprobs as unknown; `judge-…` end in a verdict or not; `new` wants max_completion_tokens; `short` finds max_tokens
-too large. A problem with "forbidden" in it is refused (400) and one with "broken" fails (500). Prints its port; GET
-/requests returns the bodies it was sent.
+logprobs as unknown; `in-bytes` says an emoji and has a token a byte; `judge-…` end in a verdict or not; `new` wants
+max_completion_tokens; `short` finds max_tokens too large. A problem with "forbidden" in it is refused (400) and one
+with "broken" fails (500). Prints its port; GET /requests returns the bodies it was
+sent.
 """
 
 from __future__ import annotations
@@ -80,8 +81,15 @@ def choice(body: dict[str, Any], index: int) -> dict[str, Any]:
     text = f"We think about it.\nIt is ${number}$.\n\n# Answer\n\n{number}\n\nAnd I could go on."
     truncated = body.get("max_tokens", body.get("max_completion_tokens", 100)) < 10
     text = "We think" if truncated else text
+    if body["model"] == "in-bytes":
+        text = text.replace("We", "🙂")
     # A token a word, each with the blank after it and a log-probability of -1/4.
     tokens = [{"token": word, "logprob": -0.25, "top_logprobs": []} for word in re.findall(r"\S+\s*", text)]
+    if body["model"] == "in-bytes":  # one a byte, where it is no character by itself spelt as vLLM does
+        tokens = [
+            {"token": chr(byte) if byte < 128 else f"\\x{byte:02x}", "bytes": [byte], "logprob": -0.25}
+            for byte in text.encode()
+        ]
     return {
         "index": index,
         "message": {"role": "assistant", "content": text},

@@ -29,20 +29,21 @@ _UNKNOWN_TO_IT = re.compile(
 
 
 class Completion(NamedTuple):
-    """One answer. `tokens` holds each token's text and log-probability, None where the server does not tell."""
+    """One answer. `tokens` holds each token's bytes in UTF-8, perhaps but a part of a character, and log-probability;
+    None where the server does not tell."""
 
     text: str
     truncated: bool
     n_tokens: int
-    tokens: tuple[tuple[str, float], ...] | None = None
+    tokens: tuple[tuple[bytes, float], ...] | None = None
 
     def log_prob(self, kept: int) -> float | None:
         """The sum over the tokens that begin within the first `kept` characters."""
         if self.tokens is None:
             return None
-        total, at = 0.0, 0
+        total, at, end = 0.0, 0, len(_utf8(self.text[:kept]))
         for text, log_prob in self.tokens:
-            if at >= kept:
+            if at >= end:
                 break
             total, at = total + log_prob, at + len(text)
         return total
@@ -164,13 +165,22 @@ def _completion(choice: Any, stop: Sequence[str], share: int) -> Completion:
     for mark in stop:  # a server may not know `stop`
         text = text.partition(mark)[0]
     listed = choice.logprobs.content if choice.logprobs else None
-    tokens = tuple((token.token, token.logprob) for token in listed) if listed else None
+    tokens = tuple((_bytes(token), token.logprob) for token in listed) if listed else None
     return Completion(
         text,
         choice.finish_reason == "length" and len(text) == whole,
         len(tokens) if tokens else share,
         tokens,
     )
+
+
+def _bytes(token: Any) -> bytes:
+    """Of part of a character, a server's text is but a spelling, such as a backslash, x and two digits for a byte."""
+    return _utf8(token.token) if token.bytes is None else bytes(token.bytes)
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _refused_parameter(error: Any) -> str:

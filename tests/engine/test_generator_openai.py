@@ -123,6 +123,14 @@ def test_a_samples_log_probability_is_that_of_the_text_that_was_kept(server: str
     assert unasked.log_prob is None
 
 
+def test_tokens_that_are_parts_of_characters_count_by_their_bytes(server: str) -> None:
+    [[found]] = sample(OpenAIGenerator(server, "in-bytes", logprobs=True), "problem", n=1)
+    assert "🙂" in found.text
+    assert "go on" not in found.text
+    # A token a byte, each of a log-probability of -1/4.
+    assert found.log_prob == pytest.approx(-0.25 * len(found.text.encode()))
+
+
 def test_requests_and_tokens_are_counted_and_have_a_price(server: str) -> None:
     generator, seen = OpenAIGenerator(server, "good"), list[Progress]()
     samples = generator.sample(["a", "b"], n=3, sampling=Sampling(), seed=5, progress=seen.append)
