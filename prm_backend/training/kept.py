@@ -21,6 +21,8 @@ from prm_backend.training.cache import halved
 _SUFFIX = ".states"
 _UNUSED_SECONDS = 30 * 24 * 3600  # another base or depth, as the file's age tells, that nobody came back to
 
+_PATIENCE = 60  # seconds that another process may write
+
 
 class KeptStates:
     """A file of float16 rows, one a step, under a digest of the tokens that led to it.
@@ -41,8 +43,11 @@ class KeptStates:
                 other.unlink(missing_ok=True)
         try:
             self._rows = _opened(path)
-        except sqlite3.DatabaseError:  # it can be computed again
-            path.unlink()
+        except sqlite3.DatabaseError as error:
+            # What is damaged can be computed again; a file that is locked, or finds the disk full, serves others.
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise
+            path.unlink(missing_ok=True)
             self._rows = _opened(path)
         path.touch()
 
@@ -71,7 +76,7 @@ class KeptStates:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    rows = sqlite3.connect(path, timeout=60)
+    rows = sqlite3.connect(path, timeout=_PATIENCE)
     # Losing the newest rows to a power cut costs their computing again, a sync after each pack would cost more.
     rows.execute("pragma synchronous = off")
     rows.execute("create table if not exists states (step blob primary key, state blob) without rowid")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 from prm_backend.reward.checkpoint import read_tensors
 from prm_backend.reward.prm import PRM, Reading
 from prm_backend.text.encoding import Encoded
+from prm_backend.training import kept
 from tests.engine.training import HEAD, TRAIN, losses, solution, train
 from tests.tiny import tiny_model_dir
 
@@ -45,8 +47,8 @@ def test_a_retrain_reads_only_what_is_new_and_ends_as_if_it_had_read_all(
     assert sum(read) == len(NEW)
     whole = train(base, tmp_path / "3", config, [*TRAIN, *NEW])
     assert losses(again) == pytest.approx(losses(whole), abs=1e-4)
-    kept, anew = (read_tensors(tmp_path / name) for name in ("2", "3"))
-    assert all(torch.allclose(kept[name], anew[name], atol=1e-3) for name in anew)
+    retrained, anew = (read_tensors(tmp_path / name) for name in ("2", "3"))
+    assert all(torch.allclose(retrained[name], anew[name], atol=1e-3) for name in anew)
 
 
 def test_a_solution_that_was_read_whole_serves_its_part_up_to_the_first_error(
@@ -86,6 +88,23 @@ def test_a_damaged_file_is_begun_anew(base: str, tmp_path: Path, read: list[int]
     read.clear()
     train(base, tmp_path / "2", HEAD, held_out=[], states_dir=tmp_path / "states")
     assert sum(read) == 24
+
+
+def test_a_file_that_another_process_writes_is_not_thrown_away(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: list[int]
+) -> None:
+    monkeypatch.setattr(kept, "_PATIENCE", 0.1)
+    states = tmp_path / "states"
+    train(base, tmp_path / "1", HEAD, held_out=[], states_dir=states)
+    (file,) = states.iterdir()
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("begin exclusive")
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        train(base, tmp_path / "2", HEAD, held_out=[], states_dir=states)
+    other.execute("commit")
+    read.clear()
+    train(base, tmp_path / "3", HEAD, held_out=[], states_dir=states)
+    assert read == []
 
 
 def test_a_file_that_nothing_used_for_a_month_goes(base: str, tmp_path: Path) -> None:
