@@ -5,6 +5,7 @@ Knows neither rows nor tensors, so a web process, a notebook and a test can all 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -222,6 +223,8 @@ class LabelledSolution:
     def __post_init__(self) -> None:
         if len(self.ratings) != len(self.steps):
             raise ValueError(f"{len(self.steps)} steps but {len(self.ratings)} ratings (id {self.id!r})")
+        if not 0 <= self.weight < math.inf:  # nor is a NaN
+            raise ValueError(f"weight must be finite and 0 or more, got {self.weight} (id {self.id!r})")
 
     @property
     def first_error(self) -> int:

@@ -81,13 +81,14 @@ def set_aside(
     """The examples that train, and those of `share` of the problems, which tune: whole solutions alone.
 
     A hash of its text decides for each problem, so it stays on its side as labels come in. Where fewer than `at_least`
-    labels could tune, all examples train.
+    labels could tune, or nothing would be left that trains, all examples train.
     """
     aside = [tunes(example.solution.problem, share) for example in examples]
     tuning = [e for e, apart in zip(examples, aside, strict=True) if apart and not e.solution.context]
-    if sum(len(example.targets) for example in tuning) < at_least:
+    learnt = [e for e, apart in zip(examples, aside, strict=True) if not apart]
+    if not learnt or sum(len(example.targets) for example in tuning) < at_least:
         return list(examples), []
-    return [e for e, apart in zip(examples, aside, strict=True) if not apart], tuning
+    return learnt, tuning
 
 
 def tunes(problem: str, share: float) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.utils import broadcast_object_list, gather_object
+from accelerate import PartialState
+from accelerate.utils import broadcast_object_list, gather_object, parse_flag_from_env, reduce
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import AdamW
@@ -27,7 +28,7 @@ from prm_backend.reward.packing import Pack, packs
 from prm_backend.reward.prm import PRM, step_probs
 from prm_backend.text.encoding import Encoded
 from prm_backend.training.calibration import fit_platt, fit_temperature, mean_nll
-from prm_backend.training.dataset import Example
+from prm_backend.training.dataset import Example, TrainingRefused
 from prm_backend.training.frozen import Frozen
 from prm_backend.training.kept import KeptStates
 from prm_backend.training.resume import Resume
@@ -41,13 +42,15 @@ _NOTHING = -100  # the class of a step that teaches nothing; cross_entropy leave
 Curve = list[dict[str, float]]
 
 
-def join(device: str | torch.device) -> tuple[Accelerator, torch.device]:
-    """The processes that train together, which may be this one alone, and the device that is this one's."""
+def join(device: str | torch.device) -> tuple[PartialState, torch.device]:
+    """The processes that train together, which may be this one alone, and the device that is this one's.
+
+    Of Accelerate only what knows the processes: an Accelerator has one device and one precision as long as its process
+    lives, which the first one decides, perhaps the caller's own.
+    """
     device = torch.device(device)
-    accelerator = Accelerator(
-        cpu=device.type == "cpu", mixed_precision="bf16" if device.type == "cuda" else "no"
-    )
-    return accelerator, device if accelerator.num_processes == 1 else accelerator.device
+    processes = PartialState(cpu=device.type == "cpu" or parse_flag_from_env("ACCELERATE_USE_CPU"))
+    return processes, device if processes.num_processes == 1 else processes.device
 
 
 @dataclass
@@ -85,7 +88,7 @@ class Fitting:
 
     def __init__(
         self,
-        accelerator: Accelerator,
+        processes: PartialState,
         prm: PRM,
         config: PRMConfig,
         train: Sequence[Example],
@@ -98,7 +101,7 @@ class Fitting:
     ) -> None:
         """`directory` is where the cache goes; what `resume` holds of a former attempt is not done again, nor is what
         is `kept` of former trainings."""
-        self.accelerator = accelerator
+        self.processes = processes
         self.prm, self.config, self.resume = prm, config, resume
         self.examples = [*train, *tuning, *held_out]
         self.train_rows = range(len(train))
@@ -137,7 +140,7 @@ class Fitting:
             reached = Reached(**state["reached"])
         while reached.epoch < self.config.epochs and not self._has_waited(reached.waited):
             self._epoch(reached, optimiser, schedule)
-            if self.resume and self.accelerator.is_main_process:
+            if self.resume and self.processes.is_main_process:
                 self.resume.save(
                     trained=self.prm.trained(), optimiser=optimiser.state_dict(),
                     schedule=schedule.state_dict(), reached=vars(reached),
@@ -175,12 +178,14 @@ class Fitting:
         for start in range(0, len(order), self.config.batch_solutions):
             rows = order[start : start + self.config.batch_solutions]
             loss = self._accumulate(rows, f"training, epoch {reached.epoch} of {self.config.epochs}")
-            self.accelerator.clip_grad_norm_(self.model.parameters(), _MAX_GRADIENT_NORM)
+            self._require(math.isfinite(loss), reached)
+            nn.utils.clip_grad_norm_(self.model.parameters(), _MAX_GRADIENT_NORM)
             optimiser.step()
             optimiser.zero_grad()
             schedule.step()
             reached.curve.append({"epoch": reached.epoch, "step": len(reached.curve) + 1, "loss": loss})
         logits, point = self._judge(), reached.curve[-1]
+        self._require(bool(logits.isfinite().all()), reached)
         tuning, held_out = self._parts(logits)
         tuning, tuning_targets = self._teaching(tuning, self.tuning_rows)
         held_out, held_out_targets = self._teaching(held_out, self.held_out_rows)
@@ -195,6 +200,14 @@ class Fitting:
             reached.best, reached.waited, reached.logits = nll, 0, logits
             reached.kept = {k: v.detach().clone() for k, v in self.prm.trained().items()}
 
+    def _require(self, finite: bool, reached: Reached) -> None:
+        """Else TrainingRefused, in every process alike: all see the loss and the logits of all."""
+        if not finite:
+            raise TrainingRefused(
+                f"the training diverged in epoch {reached.epoch} after step {len(reached.curve)}, with learning_rate "
+                f"{self.config.learning_rate} and head_learning_rate {self.config.head_learning_rate}: lower them"
+            )
+
     def _parts(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Those of the tuning labels, and those of the held-out ones."""
         border = sum(len(self.examples[row].targets) for row in self.tuning_rows)
@@ -207,26 +220,31 @@ class Fitting:
             return 0.0
         loss = torch.zeros((), device=self.prm.device)
         for batch in self._batches(self._mine(rows)):
-            with self.accelerator.autocast():
+            with self._mixed_precision():
                 logits = self._logits(batch).float()
             targets = self._targets(batch)[:, None].expand(logits.shape[:2]).to(logits.device)
             each = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
             weights = torch.cat([self._weights[row] for row in batch]).to(logits.device)
             part = (each * weights.flatten()).sum() / total
-            self.accelerator.backward(part)
+            part.backward()
             loss += part.detach()
             self._advance(batch, self._above * _BACKWARD_COST, message)
         return self._summed(loss).item()
 
     def _summed(self, loss: Tensor) -> Tensor:
         """The loss, and the gradients in place, over all processes; one without a row adds nothing."""
-        if self.accelerator.num_processes == 1:
+        if self.processes.num_processes == 1:
             return loss
         for parameter in self.model.parameters():
             if parameter.requires_grad:
                 own = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-                parameter.grad = self.accelerator.reduce(own, "sum")
-        return self.accelerator.reduce(loss, "sum")
+                parameter.grad = reduce(own, "sum")
+        return reduce(loss, "sum")
+
+    def _mixed_precision(self) -> AbstractContextManager[Any]:
+        if self.prm.device.type == "cuda":
+            return torch.autocast("cuda", torch.bfloat16)
+        return nullcontext()
 
     @torch.no_grad()
     def _judge(self) -> Tensor:
@@ -256,7 +274,7 @@ class Fitting:
 
     def _mine(self, rows: Sequence[int]) -> list[int]:
         """This process's share."""
-        n, own = self.accelerator.num_processes, self.accelerator.process_index
+        n, own = self.processes.num_processes, self.processes.process_index
         return [row for row in rows if row % n == own]
 
     def _batches(self, rows: Sequence[int]) -> list[list[int]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 import transformers
-from accelerate import Accelerator
+from accelerate import PartialState
 from torch import Tensor
 
 from prm_backend.config import PRMConfig, config_hash
@@ -77,7 +77,7 @@ def train_prm(
     """
     started, cpu_started = time.monotonic(), time.process_time()
     path = locate(base)
-    accelerator, device = join(device)
+    processes, device = join(device)
     torch.manual_seed(config.seed)
     model, tokenizer = load_base(path, device=device, dtype=dtype, adapter=config.adapter)
     prm = PRM(model, tokenizer, config)
@@ -90,16 +90,15 @@ def train_prm(
     base_fingerprint = fingerprint(path)
     resume = None
     if resume_dir is not None:
-        read_as = (
-            f"{ENCODING_VERSION} {dtype} {outcome_only}"  # what is cached depends on it, and in what order
-        )
+        # What is cached depends on it, and in what order.
+        read_as = f"{ENCODING_VERSION} {dtype} {outcome_only}"
         key = f"{config_hash(config)} {base_fingerprint} {read_as} {_digest(train, held_out)}"
-        resume = Resume(_own(resume_dir, accelerator), key)
+        resume = Resume(_own(resume_dir, processes), key)
     kept = None
     if states_dir is not None:
         kept = KeptStates(states_dir, _frozen_part(config, base_fingerprint, dtype))
     data_of = learnt, tuning, judged.examples
-    fitting = Fitting(accelerator, prm, config, *data_of, checkpoint_dir.parent, progress, resume, kept)
+    fitting = Fitting(processes, prm, config, *data_of, checkpoint_dir.parent, progress, resume, kept)
     curve, tuning_logits, logits = fitting.run()
     head = prm.head.cpu()
     threshold = _tuned_threshold(config, head.calibrated(tuning_logits), tuning)
@@ -116,19 +115,19 @@ def train_prm(
         report=report,
         versions=_versions(),
     )
-    if accelerator.is_main_process:
+    if processes.is_main_process:
         write_checkpoint(checkpoint_dir, prm.trained(), meta)
-    accelerator.wait_for_everyone()
+    processes.wait_for_everyone()
     if resume:
         resume.clear()
     return report
 
 
-def _own(directory: Path, accelerator: Accelerator) -> Path:
+def _own(directory: Path, processes: PartialState) -> Path:
     """Of this process alone: those of one host would write the same files."""
-    if accelerator.is_main_process:
+    if processes.is_main_process:
         return directory
-    return directory.with_name(f"{directory.name}.{accelerator.process_index}")
+    return directory.with_name(f"{directory.name}.{processes.process_index}")
 
 
 def _frozen_part(config: PRMConfig, base_fingerprint: str, dtype: torch.dtype) -> str:

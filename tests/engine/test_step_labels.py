@@ -44,6 +44,8 @@ def test_processbench_calls_the_first_error_label():
         ({"problem": 1}, "problem must be a text"),
         ({"ratings": [1]}, "the number of ratings"),
         ({"ratings": [1, 2, 3]}, "2 is not a valid Rating"),
+        ({"weight": -1}, "weight must be finite and 0 or more, got -1"),
+        ({"weight": -0.5, "outcome_only": True, "ratings": [1, 1, 1]}, "weight must be finite and 0 or more"),
     ],
 )
 def test_a_bad_row_is_refused_with_the_reason(change, said):

@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 
 from prm_backend.reward.checkpoint import read_meta, read_tensors
 from prm_backend.reward.prm import PRM
 from prm_backend.text.encoding import encode
 from prm_backend.training.cache import RowCache
 from prm_backend.training.dataset import TrainingRefused, make_dataset
-from prm_backend.types import Cancelled, Progress
+from prm_backend.types import Cancelled, LabelledSolution, Progress
 from tests.engine.training import CONFIG, HELD_OUT, TRAIN, losses, solution, train
 from tests.tiny import tiny_tokenizer
 
@@ -120,6 +122,36 @@ def test_a_weight_of_zero_takes_a_solution_out(base: str, tmp_path: Path) -> Non
         train(base, tmp_path / "2", config, [*TRAIN, *noise]),
     )
     assert losses(without) == pytest.approx(losses(beside), abs=1e-5)
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
+def test_a_weight_that_is_none_is_refused(weight: float) -> None:
+    with pytest.raises(ValueError, match=r"weight must be finite and 0 or more, got .* \(id '3'\)"):
+        solution(3, weight=weight)
+
+
+@pytest.mark.parametrize("held_out", [HELD_OUT, ()])
+def test_a_training_that_diverges_is_refused_at_once_naming_epoch_and_rates(
+    base: str, tmp_path: Path, held_out: list[LabelledSolution]
+) -> None:
+    seen: list[Progress] = []
+    config = replace(CONFIG, learning_rate=1e30, head_learning_rate=1e30, epochs=5)
+    said = r"diverged in epoch 1 after step \d+, with learning_rate 1e\+30 and head_learning_rate 1e\+30"
+    with pytest.raises(TrainingRefused, match=said):
+        train(base, tmp_path / "v1", config, held_out=held_out, progress=seen.append)
+    assert not any("epoch 2" in progress.message for progress in seen)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_accelerator_of_the_callers_own_is_in_nobodys_way(base: str, tmp_path: Path) -> None:
+    alone = train(base, tmp_path / "1")
+    AcceleratorState._reset_state()
+    try:
+        own = Accelerator(cpu=True, mixed_precision="bf16", gradient_accumulation_steps=2)
+        assert losses(train(base, tmp_path / "2")) == losses(alone)
+        assert own.mixed_precision == "bf16"
+    finally:
+        AcceleratorState._reset_state()
 
 
 def test_outcome_labels_train_and_the_report_and_checkpoint_say_so(base: str, tmp_path: Path) -> None:

@@ -74,6 +74,13 @@ def test_too_few_labels_set_nothing_aside_and_the_report_says_so(base: str, tmp_
     assert any("too few labels to set some aside" in note for note in report.notes)
 
 
+def test_labels_of_problems_that_all_tune_train(base: str, tmp_path: Path) -> None:
+    problem = next(s.problem for s in MANY if tunes(s.problem, 0.3))
+    report = train(base, tmp_path / "v1", TUNED, [replace(s, problem=problem) for s in MANY])
+    assert (report.metrics["train_solutions"], report.metrics["tuning_solutions"]) == (len(MANY), 0)
+    assert any("to set some aside" in note for note in report.notes)
+
+
 def test_a_problem_tunes_or_trains_whatever_else_is_labelled_and_options_beside_the_path_never_tune() -> None:
     tokenizer = tiny_tokenizer()
     data = make_dataset(MANY, lambda p, s: encode(tokenizer, p, s, 256)).examples
