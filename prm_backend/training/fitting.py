@@ -31,6 +31,7 @@ from prm_backend.training.calibration import fit_platt, fit_temperature, mean_nl
 from prm_backend.training.dataset import Example, TrainingRefused
 from prm_backend.training.frozen import Frozen
 from prm_backend.training.kept import KeptStates
+from prm_backend.training.recipe import descent, label_weights
 from prm_backend.training.resume import Resume
 from prm_backend.types import Progress, ProgressCallback, StepProbs
 
@@ -131,7 +132,7 @@ class Fitting:
             lambda rows: self._advance(rows, self._read, "reading the solutions through the frozen layers"),
         )
         steps_an_epoch = math.ceil(len(self.train_rows) / self.config.batch_solutions)
-        optimiser, schedule = _optimiser(self.model, self.config, steps_an_epoch * self.config.epochs)
+        optimiser, schedule = descent(self.model, self.config, steps_an_epoch * self.config.epochs)
         reached = Reached()
         if self.resume and (state := self._state_of(self.resume)):
             self.prm.load_trained(state["trained"])
@@ -290,47 +291,6 @@ class Fitting:
         self._done += self._tokens(rows) * cost
         if rows:
             self._progress(Progress(int(self._done), int(self._total), message))
-
-
-def label_weights(config: PRMConfig, examples: Sequence[Example], n_train: int) -> list[Tensor]:
-    """[labels, members] for each example: its weight, its classes' weights, and each member's share of it.
-
-    A member sees every solution with a random weight of mean 1 (the Bayesian bootstrap; Rubin, 1981).
-    """
-    generator = torch.Generator().manual_seed(config.seed)
-    classes = torch.tensor(config.class_weights)
-    if config.neutral == "ignore":
-        classes[1] = 0
-    weights = []
-    for example in examples[:n_train]:
-        shares = torch.ones(config.members)
-        if config.members > 1:
-            shares = torch.empty(config.members).exponential_(generator=generator)
-        weights.append(classes[list(example.targets)][:, None] * shares * example.weight)
-    return weights
-
-
-def _optimiser(model: nn.Module, config: PRMConfig, steps: int) -> tuple[AdamW, LambdaLR]:
-    """AdamW, the head on its own learning rate; linear warm-up, then half a cosine down to zero."""
-    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-    groups = [
-        {
-            "params": [p for name, p in named if ("head." in name) == head and decays == (p.ndim > 1)],
-            "lr": config.head_learning_rate if head else config.learning_rate,
-            "weight_decay": config.weight_decay if decays else 0.0,
-        }
-        for head in (False, True)
-        for decays in (True, False)
-    ]
-    warmup = max(1, round(config.warmup_share * steps))
-
-    def share(step: int) -> float:
-        if step < warmup:
-            return (step + 1) / warmup
-        return 0.5 * (1 + math.cos(math.pi * (step - warmup) / max(1, steps - warmup)))
-
-    optimiser = AdamW([group for group in groups if group["params"]])
-    return optimiser, LambdaLR(optimiser, share)
 
 
 def probabilities_of(logits: Tensor, examples: Sequence[Example]) -> list[list[StepProbs]]:
