@@ -15,12 +15,24 @@ _PHRASE = re.compile(
 _SHORT = re.compile(
     r"^[^\w\n]*ans(?:wer)?\s*(?:[.:=-]\s*|(?=\$|\\\())(?P<rest>\S[^\n]*)", re.IGNORECASE | re.MULTILINE
 )
-# "Final answer: The final answer is $12$", of a formula or a number and nothing more.
+# "Final answer: The final answer is $12$", "Oops, that should be 12", of a formula or a number and nothing more.
 _FINAL = re.compile(
-    r"\bfinal\s+answer\s*(?:is\s*:?|:)\s*[*_]*(?P<said>\$[^$\n]+\$|\\\([^\n]{1,500}?\\\)|-?\\?\$?\d[\d,./]*)[*_]*"
-    r"(?=\s*(?:[.!]?\s*$|\.\s))",
+    r"(?:\bfinal\s+answer\s*+(?:is\s*+:?|:)|\banswer\s+(?:is|(?:should|must)\s+be)\s*+:?"
+    r"|\b(?:wait|oops|no|actually|sorry|correction)\b[^\w\n]{1,9}(?:it|this|that)\s+(?:is|should\s+(?:be|have\s+been)))"
+    r"\s*+[*_]*(?P<said>\$[^$\n]+\$|\\\([^\n]{1,500}?\\\)|-?\\?\$?\d[\d,./]*)[*_]*(?=\s*(?:[.!]?\)?\s*$|\.\s))",
     re.IGNORECASE | re.MULTILINE,
 )
+# An answer that the text doesn't hold itself: "A common wrong answer is 12", "One might think the answer is 12".
+_DOUBTED = re.compile(
+    r"(?:\b(?:incorrect|wrong|false|previous|earlier|initial|original|naive|tempting)"
+    r"|\b(?:if|suppose|supposing|assume|assuming|whether"
+    r"|(?:(?<!\bI )(?<!\bwe )(?:might|may|could|would)|tempting\s+to)\s+(?:think|say|guess|believe|expect|conclude))"
+    r"(?:\s+that)?(?:\s+(?:the|our|my|your))?(?:\s+(?:final|correct|right))?)\s+\Z",
+    re.IGNORECASE,
+)
+_DOUBTED_WITHIN = 60  # characters before "answer"
+_SUPPOSED = re.compile(r"\b(?:if|unless|suppose|had|were)\b[^.!?\n]*\Z", re.IGNORECASE)
+_SUPPOSED_WITHIN = 200
 _HEADING = re.compile(r"[#*_\s]*(?:final\s+|the\s+)?answer\s*:?[*_:\s]*", re.IGNORECASE)
 # A last sentence that concludes: "Therefore, the area is $12$."
 _CONCLUDES = re.compile(
@@ -31,6 +43,10 @@ _CONCLUDES = re.compile(
     r"|\\\([^=<>\n]+?=[^=<>\n]+?\\\)))"
     r"(?P<unit>[ ]?[a-zA-Z]+(?:[ ][a-zA-Z]+){0,2})?\s*[.!]?\s*\Z",
     re.IGNORECASE,
+)
+# What is concluded is one value of several: "x = 3 or x = 8", "the base is 3 and the height is 4".
+_ONE_OF_SEVERAL = re.compile(
+    r"(?<![\w)}])[a-zA-Z](?:_\w)?\s*=[^=]*?(?:\bor|\band|,)\s*(?:\$|\\\()?\s*\Z|\b(?:is|are)\s+\S{1,40}\s+(?:and|or)\s[^,]*\Z"
 )
 _TALKS_ABOUT_IT = re.compile(r"(?:not|to|that|obtained|found|in|as|when|what|how)\b", re.IGNORECASE)
 _LOOKS_LIKE_MATH = re.compile(r"[$\\\d({\[+.-]|[a-zA-Z](?:_\w+)?\s*(?:[=<>≤≥≠]|!=)")
@@ -44,11 +60,37 @@ _CHOICE_PHRASE = re.compile(
     r"|\b(?i:option|choice|answer)\s+[*_$]*\(?([A-J])\)?[*_$]*\s+(?i:is\s+(?:the\s+)?(?:correct|right|best|answer))\b"
 )
 MATH = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_<])")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_<])(?!\s+[-=+*/×·÷]\s*[\d(\\$])")  # 5! + 1 goes on
+# "By" before a number multiplies: "5 by 7".
 _REASON = re.compile(
-    r",\s+(?:but\s+)?not\s|\s*\((?:because|since|as)\s|,?\s+(?:because|since|so|as|which|where|when|for|by|if)\s",
+    r",\s+(?:but\s+)?not\s|\s*\((?:because|since|as)\s"
+    r"|,?\s+(?:because|since|so|as|which|where|when|for|by(?!\s+\\?\$?\d)|if)\s",
     re.IGNORECASE,
 )
+_ELSE = re.compile(r"\b(?:otherwise|else)\b", re.IGNORECASE)  # then "5 when x is even" isn't the whole answer
+# What may follow formulas that are the whole answer. Anything else may be a part of it: "$5$ million", "$5$ or 6".
+_ENDS_FORMULAS = re.compile(
+    r"[*_]*+(?:"
+    + "|".join(
+        (
+            r"\s*+[)\]}>\"'”]*+[.!?,;:]*+[)\]*]*+\s*+(?:\\\\)?\s*\Z",
+            r"\s*+[)\]}\"'”]*[.!?](?=[\s*_<])|\s*+<",
+            rf"(?:{_REASON.pattern})(?!.*{_ELSE.pattern})",
+            r",?\s*+(?:\(\s*)?(?:i\.\s?e\b|that\s+is|namely|or\s+(?:about|approximately))",
+            r"\s*+\((?:or|about|approximately)\b",
+            r",?\s+(?:respectively|as\s+(?:desired|required))\b",
+            r",?\s+(?:and|but)\s+(?:not|so|thus|hence|therefore|we|this|it|that|then)\b",
+            r",\s+[a-z]{2,20}ing\b",
+            r"(?:,|\s+(?:of|in|on|from|at))\s+the\b[^\d$\\.!?]*(?:[.!?]|\Z)",  # "in the plane"
+        )
+    )
+    + ")",
+    re.IGNORECASE,
+)
+_BOLD_BEHIND = re.compile(r"(?<=[$)\]])\*\*(?=\s)")
+# "A) or B)": the brackets would make one choice of it, and a text.
+_CHOICES = re.compile(r"[A-J]\)(?:\s*(?:,|,?\s*\b(?:and|or)\b|[/&])\s*\(?[A-J]\)?)+")
+_BRACKET = re.compile("[()]")
 _JOINT = re.compile(r"\s*(?:,|,?\s*\b(?:and|or)\b)\s*(?=\$|\\[(\[])")
 _LONGEST_ANSWER_IN_WORDS = 12
 _LONGEST_CONCLUSION = 500  # characters
@@ -61,16 +103,16 @@ def stated_in_words(text: str) -> str | None:
 
 def _by_phrase(text: str) -> str | None:
     for match in reversed(list(_PHRASE.finditer(text))):
+        if _is_doubted(text, match):
+            continue
         rest = match["rest"].strip()
-        if formulas := _formulas_joined(rest):
+        formulas, behind = _formulas_joined(rest)
+        if formulas and _ENDS_FORMULAS.match(behind):
             return ", ".join(formulas)
         is_about_math = match["noun"].lower().startswith("answer") or _LOOKS_LIKE_MATH.match(rest)
         if not is_about_math or _TALKS_ABOUT_IT.match(rest):
             continue
-        sentence = _SENTENCE_END.split(rest, maxsplit=1)[0]
-        stated = _REASON.split(sentence, maxsplit=1)[0]
-        if " is " in stated:  # "Final answer: the volume is 120"
-            stated = stated.rsplit(" is ", 1)[1]
+        stated = _first_sentence(_BOLD_BEHIND.sub("", rest) if formulas else rest)
         if len(stated.split()) <= _LONGEST_ANSWER_IN_WORDS:
             return stated
     if short := list(_SHORT.finditer(text)):
@@ -83,20 +125,41 @@ def _by_phrase(text: str) -> str | None:
 
 
 def final_behind(text: str) -> str | None:
-    """The last "final answer is …" in what stands behind a box: who says it there has thought again."""
-    stated = list(_FINAL.finditer(text))
+    """The last "answer is …" in what stands behind a box: who says it there has thought again."""
+    stated = [
+        match
+        for match in _FINAL.finditer(text)
+        if not _is_doubted(text, match)
+        and not _SUPPOSED.search(text[max(0, match.start() - _SUPPOSED_WITHIN) : match.start()])
+    ]
     return stated[-1]["said"] if stated else None
 
 
-def _formulas_joined(text: str) -> list[str]:
-    """The formula a text begins with, and those that follow it with nothing but "," or "and" between."""
+def _is_doubted(text: str, match: re.Match[str]) -> bool:
+    return bool(_DOUBTED.search(text[max(0, match.start() - _DOUBTED_WITHIN) : match.start()]))
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of what is stated, without reasons, and of "the volume is 120" the last word."""
+    sentence = _SENTENCE_END.split(text, maxsplit=1)[0]
+    if _ELSE.search(sentence):
+        return sentence
+    stated = _REASON.split(sentence, maxsplit=1)[0]
+    if " is " in stated:
+        stated = stated.rsplit(" is ", 1)[1]
+    return _BRACKET.sub("", stated) if _CHOICES.fullmatch(stated.strip()) else stated
+
+
+def _formulas_joined(text: str) -> tuple[list[str], str]:
+    """The formulas a text begins with, joined by nothing but "," or "and", and what stands behind them."""
     formulas = []
     while math := MATH.match(text):
         formulas.append(next(group for group in math.groups() if group is not None))
-        if not (joint := _JOINT.match(text, math.end())):
+        text = text[math.end() :]
+        if not (joint := _JOINT.match(text)):
             break
         text = text[joint.end() :]
-    return formulas
+    return formulas, text
 
 
 def _below_heading(text: str) -> str | None:
@@ -112,6 +175,9 @@ def _below_heading(text: str) -> str | None:
 def _by_conclusion(line: str) -> str | None:
     concludes = _CONCLUDES.search(line[-_LONGEST_CONCLUSION:])
     if concludes is None:
+        return None
+    said = next(name for name in ("whole", "plain", "said") if concludes[name])
+    if _ONE_OF_SEVERAL.search(concludes.string, concludes.start(), concludes.start(said)):
         return None
     return concludes["whole"] or concludes["plain"] or f"{concludes['said']}{concludes['unit'] or ''}"
 

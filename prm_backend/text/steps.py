@@ -10,7 +10,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from prm_backend.text.boxes import boxes, content_of_box, last_boxed
 from prm_backend.text.phrases import MATH, final_behind, first_whole_line, stated_in_words
+from prm_backend.text.turns import before_next_question, solution_in
 
 ANSWER_HEADER = "# Answer"
 
@@ -109,27 +111,24 @@ def _last_header(lines: Sequence[str]) -> int | None:
     )
 
 
-_BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*(?=\{|[^\s{a-zA-Z])")
-_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)  # an escaped brace opens nothing
-# Between two boxes that together are one answer ("\boxed{1} \text{ and } \boxed{2}") stand only these.
-_BETWEEN_BOXES = re.compile(
-    r"(?:[\s,;&$]|\\[,;:!()\[\]]|\\q?quad|\\(?:text|mbox)\s*\{\s*(?:and|or)\s*,?\s*\}|and|or|[a-zA-Z](?:_\{?\w\}?)?\s*=)*"
-)
-_JOINED = re.compile(r"[a-zA-Z,;&]")
-_TAGGED = re.compile(r"<answer>\s*(?P<inner>[^<]*?)\s*</answer>", re.IGNORECASE)
-# Where a chat's turn ends: what stands behind is no part of the solution.
-_TURN_ENDS = re.compile(r"(?<=\S)\s*(?:<\|(?:im_start|im_end|eot_id|end|endoftext|end_of_text)\|>|</s>)")
+_TAGGED = re.compile(r"<answer>(?P<inner>(?:[^<]|<(?=[\s\d=]))*+)</answer>", re.IGNORECASE)
 
 
 def extract_answer(text: str) -> str | None:
     """The one final answer a solution states, without the text around it; None where it states none.
 
     Looked for in this order: the last `# Answer` block, the last `\\boxed{}` (boxes joined only by commas or
-    "and" are one answer), GSM8K's `####` on the last line, `<answer>…</answer>`, "The answer is …", the line below
-    a heading "Answer", a last sentence such as "Therefore, x = 5."; or the text is nothing but one formula. A number
-    that only stands last is no answer.
+    "and" are one answer, and what changes a box's value belongs to it: "-\\boxed{5}"), GSM8K's `####` on the last
+    line, `<answer>…</answer>`, "The answer is …", the line below a heading "Answer", a last sentence such as
+    "Therefore, x = 5."; or the text is nothing but one formula. A number that only stands last is no answer, and
+    none is looked for in thoughts (`<think>…</think>`) and behind the end of the turn.
     """
-    text = _TURN_ENDS.split(storable(text), maxsplit=1)[0]
+    text = solution_in(storable(text))
+    before = before_next_question(text)
+    return (_stated(before) if before is not None else None) or _stated(text)
+
+
+def _stated(text: str) -> str | None:
     lines = [stripped for line in _LINE_END.split(text) if (stripped := line.strip())]
     header = _last_header(lines)
     if header is not None:
@@ -138,7 +137,7 @@ def extract_answer(text: str) -> str | None:
         if stated and (answer := bare_answer(_by_mark(stated) or stated)):
             return answer
     whole = "\n".join(lines)
-    found = _by_mark(whole) or (whole if MATH.fullmatch(whole) else None)
+    found = _by_mark(whole) or (whole if MATH.fullmatch(whole) and not boxes(whole) else None)
     return bare_answer(found) or None if found else None
 
 
@@ -164,65 +163,27 @@ def bare_answer(answer: str) -> str:
                 if opening not in inner and closing not in inner and not inner.endswith("\\"):
                     answer = inner
                 break
-        if (
-            _BOXED.match(answer)
-            and (boxes := _boxes(answer))
-            and (boxes[0][0], boxes[0][2]) == (0, len(answer))
-        ):
-            answer = boxes[0][1]
+        if (boxed := content_of_box(answer)) is not None:
+            answer = boxed
         if answer == before:
             return answer
 
 
 def _by_mark(text: str) -> str | None:
-    """The last box, else `####` on the last line, else `<answer>…</answer>`, else what is stated in words."""
-    if (boxed := _last_boxed(text)) is not None:
-        return final_behind(text[_boxes(text)[-1][2] :]) or boxed
+    """The last box, else `####` on the last line, else `<answer>…</answer>`, else what is stated in words.
+
+    Behind a box, a later `<answer>…</answer>` or answer in words stands: who writes it there has thought again.
+    """
+    tagged = list(_TAGGED.finditer(text))
+    found = boxes(text)
+    if found and found[-1].content.strip():
+        end = found[-1].end
+        if tagged and tagged[-1].start() >= end:
+            return tagged[-1]["inner"].strip() or None
+        return final_behind(text[end:]) or last_boxed(text, found) or None
     last_line = text.rsplit("\n", 1)[-1]
     if "####" in last_line and (after := last_line.rsplit("####", 1)[1].strip()):
         return stated_in_words(after) or after
-    if tagged := list(_TAGGED.finditer(text)):
-        return tagged[-1]["inner"] or None
+    if tagged:
+        return tagged[-1]["inner"].strip() or None
     return stated_in_words(text)
-
-
-def _closing_braces(text: str) -> dict[int, int]:
-    """Where each brace that opens is closed; one pass, so a text of nothing but `{` is no trap."""
-    closed, still_open = {}, []
-    for brace in _BRACES.finditer(text):
-        if brace[0] == "{":
-            still_open.append(brace.start())
-        elif brace[0] == "}" and still_open:
-            closed[still_open.pop()] = brace.start()
-    return closed
-
-
-def _boxes(text: str) -> list[tuple[int, str, int]]:
-    """Each closed box as (start, content, end), in order; `\\boxed 5` boxes one character."""
-    closed = _closing_braces(text)
-    boxes = []
-    for macro in _BOXED.finditer(text):
-        start = macro.end()
-        if text[start] != "{":
-            boxes.append((macro.start(), text[start], start + 1))
-        elif start in closed:
-            boxes.append((macro.start(), text[start + 1 : closed[start]], closed[start] + 1))
-    return boxes
-
-
-def _last_boxed(text: str) -> str | None:
-    boxes = _boxes(text)
-    if not boxes:
-        return None
-    start, content, end = boxes[-1]
-    parts = [content]
-    for earlier_start, earlier, earlier_end in reversed(boxes[:-1]):
-        if earlier_end > end:  # the box around this one
-            continue
-        if earlier_end > start or not _BETWEEN_BOXES.fullmatch(text, earlier_end, start):
-            break
-        said_again = earlier == parts[-1] and not _JOINED.search(text, earlier_end, start)
-        if not said_again:
-            parts.append(earlier)
-        start = earlier_start
-    return ", ".join(reversed(parts)) if content.strip() else None

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from prm_backend.grading import GraderPool
+from prm_backend.grading import AnswerKind, Gold, GraderPool
 from prm_backend.text.steps import extract_answer
 
 RIGHT = [
@@ -61,6 +61,40 @@ RIGHT = [
     ("so P = 2/3 Therefore, the probability that she wins is 2/3. <|im_end|>", "2/3"),
     ("We find that $x \\lt 3$.", "x < 3"), ("We find that $y = 1$. We conclude that $x=4$.", "4"),
     ("The answer is 2/3. <|im_start|>user\nThe answer is 5.", "2/3"), ("It is \\boxed{7}.</s>\\boxed{8}", "7"),
+    # what follows a formula is part of the answer, or goes on about it
+    ("The answer is $2$ hours and $30$ minutes.", "2.5 hours"), ("The answer is $5$ m.", "500 cm"),
+    ("The answer is $\\sqrt{2}$/2.", "\\frac{\\sqrt2}{2}"), ("The answer is $x$ = $5$.", "5"),
+    ("The answer is $[1,2]$ ∪ $[3,4]$.", "[1,2]\\cup[3,4]"), ("The answer is $2$ + $3$ = $5$.", "5"),
+    ("The answer is **$5$** apples.", "5"), ("The answer is $12\\pi$ square units.", "12\\pi"),
+    ("The answer is $5$ and we are done.", "5"), ("(The answer is $5$.)", "5"),
+    ("The answer is $5$, the least.", "5"),
+    ("The answer is $(3, 4)$ in the plane.", "(3,4)"), ("The answer is $5$ (or about $5.1$).", "5"),
+    ("The answer is 5 by 7.", "5 by 7"), ("The answer is 5 by adding.", "5"),
+    ("The answer is 5! = 120.", "120"),
+    # a box within a formula
+    ("$x = -\\boxed{5}$", "-5"), ("$\\boxed{3}\\sqrt{2}$", "3\\sqrt2"), ("\\boxed{3}/\\boxed{4}", "3/4"),
+    ("$\\frac{\\boxed{3}}{\\boxed{4}}$", "3/4"), ("The ratio is \\boxed{3}:\\boxed{4}.", "3:4"),
+    ("$\\boxed{101}_2$", "101_2"), ("$\\boxed{2}^{10}$", "1024"),
+    ("$\\boxed{2}$ hours and $\\boxed{30}$ minutes", "2.5 hours"),
+    ("$a = \\boxed{3}, b = -\\boxed{5}$", "3,-5"), ("- \\boxed{5}", "5"), ("Case 3: \\boxed{4}", "4"),
+    ("$2 + \\boxed{3} = 5$", "3"), ("$\\boxed{5} \\, m^2$", "5"),
+    ("$\\boxed{60}\\frac{\\text{km}}{\\text{h}}$", "60"),
+    ("$\\boxed{[1,2]}\\cup\\boxed{[3,4]}$", "[1,2]\\cup[3,4]"), ("\\[\\textbf{Answer: } -\\boxed{5}\\]", "-5"),
+    ("_\\boxed{5}_", "5"), ("$\\boxed{5}$ million dollars", "5 million"),
+    # thoughts, turns, another question
+    ("<think>\\boxed{1}</think>\n**Answer:** 2", "2"), ("◁think▷ \\boxed{1} ◁/think▷ **Answer:** 2", "2"),
+    ("<|channel|>analysis<|message|>\\boxed{1}<|end|><|start|>assistant<|channel|>final<|message|>**Answer:** 2", "2"),
+    ("It is \\boxed{1}.<end_of_turn>\n<start_of_turn>user\n\\boxed{2}", "1"),
+    ("\\boxed{1}\n\nProblem:\n2?\n\n\\boxed{2}", "1"),
+    ("The answer is 1.\n\nHuman: 2+2?\n\nAssistant: The answer is 4.", "1"),
+    ("Problem: 1+1?\n\nProblem: so \\boxed{2}", "2"),
+    # thought again
+    ("\\boxed{4}\n\nWait. 2+3 = 5, so the answer is 5.", "5"), ("\\boxed{4}. Oops, that should be 5.", "5"),
+    ("One may say \\boxed{4}, but the real answer is 5.", "5"),
+    ("<answer>\\boxed{3}</answer> <answer>4</answer>", "4"),
+    ("\\boxed{4}. The wrong answer is 5.", "4"), ("\\boxed{4}. If x were 2, the answer is 5.", "4"),
+    ("I would say the answer is 4.", "4"), ("If we add them, the answer is 4.", "4"),
+    ("<answer>x < 4</answer>", "x<4"),
 ]  # fmt: skip
 NOT_RIGHT = [
     ("# Answer\n\n8", "7"), ("3*4=12\n#### 12", "13"), ("So the answer is B.", "C"),
@@ -70,18 +104,38 @@ NOT_RIGHT = [
     ("We find that $x = 5$. Then we add 3 to it.", "5"), ("Hence $x < 3$.", "x > 3"),
     ("Therefore, x = 5.", "-5"), ("Therefore, x is not 5.", "5"), ("Therefore, 5 is too small.", "5"),
     ("Thus the probability is $\\frac{1}{6}$ at most.", "1/6"), ("Thus there are 12 or 13.", "12"),
-    ("Hence, the value is more than 12.", "12"), ("Therefore, we divide by 5.", "5"), ("We try 5. Then 6.", "5"),
+    ("Hence, the value is more than 12.", "12"), ("Therefore, we divide by 5.", "5"),
+    ("We try 5. Then 6.", "5"),
     ("Answer choices:\n(A) 3\n(B) 4", "A"), ("<answer>41</answer> since 42 is too much", "42"),
     ("Answer\n12 is what we wanted to avoid, and it took us fourteen more words to say why that is so.", "12"),
     ("x = \\boxed{1} or x = \\boxed{2}", "1"), ("The answer is 12. <|im_start|>user\nThe answer is 13.", "13"),
     ("The answer should not be 7.", "7"), ("The answer would be 7 if x were 2.", "8"), ("My answer: 42", "24"),
     ("The answer is -7.", "7"), ("The answer is 50%.", "5"), ("The answer is 3:30 PM.", "3:30 AM"),
     ("The answer is:\n\n12", "1"), ("Ans: 15", "5"), ("The answer is fifteen.", "50"),
+    *((f"The answer is $5${behind}.", "5") for behind in (
+        " or 6", "; $6$", " & $6$", " / $6$", " plus $6$", " squared", " thousand dollars",
+        " less than $12$", " million",
+        " out of $6$", " to $6$", ":$6$", " in base $6$", " feet $6$ inches",
+        " red balls and $4$ blue balls", " by $6$",
+        " when x is even, and 6 otherwise",
+    )),
+    ("The answer is $5$ m.", "5 cm"), ("The solutions are $x=1$, 2 and 3.", "1"),
+    ("**Answer:** 12 cm by 5 cm", "12"),
+    ("-\\boxed{5}", "5"), ("\\boxed{5} million", "5"), ("\\boxed{3}:\\boxed{4}", "4"),
+    ("$\\boxed{101}_2$", "101"),
+    ("\\boxed{2} hours \\boxed{30} minutes", "30"), ("<think>\\boxed{1}</think> **Answer:** 2", "1"),
+    ("Therefore, $x = 3$ or $x = 8$.", "8"), ("Hence $a = 3$, $b = 4$, and $c = 5$.", "5"),
+    ("Therefore, the base is 3 and the height is 4.", "4"),
 ]  # fmt: skip
 NO_ANSWER = [
     "", "So x = 5", "We get 5", "So there are 12 ways.", "The total is 45 dollars.", "She has 7 apples left.",
     "I do not know.", "The problem cannot be solved.", "We consider 5 cases.", "A: 12", "Therefore, it holds.",
     "Thus we are done.", "Therefore, we have three of them: $a$, $b$ and $c$.", "<answer></answer>", "Answer",
+    "A common wrong answer is 4. Instead we get 5.", "The previous answer was 4, which is wrong.",
+    "If the answer is $5$, we win.",
+    "One might think the answer is 4.\nBut no.", "Suppose the answer is 4. Then 4 + 1 = 5.",
+    "<think>\nSo \\boxed{4}? Let me",
+    "<think>The answer is 4.</think>", "$10 - \\boxed{5}$", "$2^{\\boxed{3}}$", "$5 \\times \\boxed{6}$",
 ]  # fmt: skip
 
 
@@ -122,10 +176,39 @@ def test_a_solution_that_states_no_answer_has_none(text):
             "Answer\n",
             "ans: ",
         ),
-        *("Therefore, a is $1$ b c. ", "the answer is $1$ and ", "answer\n\n"),
+        *(
+            "Therefore, a is $1$ b c. ",
+            "the answer is $1$ and ",
+            "answer\n\n",
+            "Thus a = 3 and ",
+            "\\boxed{1}",
+        ),
+        *(
+            "$\\boxed{1}:\\boxed{2}$ ",
+            "\\frac{\\boxed{1}}{",
+            "((\\boxed{1}",
+            "<think>",
+            "</think>",
+            "\n\nQuestion:",
+        ),
     ],
 )
 def test_a_text_made_to_be_slow_is_read_in_no_time(piece):
     started = time.monotonic()
     extract_answer(piece * (200_000 // len(piece)))
     assert time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize(
+    "before", ["\\boxed{1} hours", "\\boxed{1} answer is", "answer is $1$", "<answer>", "$\\boxed{1}$"]
+)
+@pytest.mark.parametrize("blank", [" ", "\n", "\n "])
+def test_a_run_of_blanks_is_read_in_no_time(before, blank):
+    started = time.process_time()
+    extract_answer(f"{before}{blank * 50_000}\\boxed{{5}} x")
+    assert time.process_time() - started < 5
+
+
+def test_of_a_choice_between_choices_none_is_right(graders):
+    (verdict,) = graders.grade_solutions([("The answer is A) or B)", Gold("A", AnswerKind.CHOICE))])
+    assert verdict.outcome != "correct"
