@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from prm_backend.text.phrases import MAGNITUDE
+
 
 class Box(NamedTuple):
     """A closed box; `start` and `end` are those of the whole macro in the text."""
@@ -28,9 +30,7 @@ _LARGER_UNIT = re.compile(
     r"|feet|foot|ft|dollars)\s*+,?+\s*+(?:and\b\s*+)?(?:\}\s*+)?(?:\$|\\\()?\s*"
 )
 _UNIT_BEHIND = re.compile(rf"{_SPACE}(?:\$|\\\)|\\text\s*\{{)?\s*([a-zA-Z]+)")
-_MAGNITUDE = re.compile(
-    rf"{_SPACE}(?:\\?%|(?:\$|\\\)|\\text\s*\{{)?\s*(?P<word>hundred|thousand|million|billion|trillion|dozen)\b)"
-)
+_MAGNITUDE = re.compile(rf"{_SPACE}(?:\\?%|(?:\$|\\\)|\\text\s*\{{)?\s*(?P<word>{MAGNITUDE}))")
 _REACH = 300  # characters on either side of a box in which its formula begins and ends
 _FORMULA_MARK = re.compile(r"(?<!\\)(?:\$\$?|\\[()\[\]])")
 _FORMULA_MARKS = {("$", "$"), ("$$", "$$"), ("\\(", "\\)"), ("\\[", "\\]")}

@@ -31,7 +31,10 @@ _DOUBTED = re.compile(
     re.IGNORECASE,
 )
 _DOUBTED_WITHIN = 60  # characters before "answer"
-_SUPPOSED = re.compile(r"\b(?:if|unless|suppose|had|were)\b[^.!?\n]*\Z", re.IGNORECASE)
+# "If x were 2, the answer is 12", "The digits of the answer are 12": of another answer, or another thing.
+_SUPPOSED = re.compile(
+    r"\b(?:if|unless|suppose|had|were)\b[^.!?\n]*\Z|\b(?:of|in)\s+(?:the|our|my|this)\s+\Z", re.IGNORECASE
+)
 _SUPPOSED_WITHIN = 200
 _HEADING = re.compile(r"[#*_\s]*(?:final\s+|the\s+)?answer\s*:?[*_:\s]*", re.IGNORECASE)
 # A last sentence that concludes: "Therefore, the area is $12$."
@@ -60,6 +63,7 @@ _CHOICE_PHRASE = re.compile(
     r"|\b(?i:option|choice|answer)\s+[*_$]*\(?([A-J])\)?[*_$]*\s+(?i:is\s+(?:the\s+)?(?:correct|right|best|answer))\b"
 )
 MATH = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+MAGNITUDE = r"(?:hundred|thousand|million|billion|trillion|dozen)\b"  # of which a number in front is a part
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$|[*_<])(?!\s+[-=+*/×·÷]\s*[\d(\\$])")  # 5! + 1 goes on
 # "By" before a number multiplies: "5 by 7".
 _REASON = re.compile(
@@ -76,12 +80,14 @@ _ENDS_FORMULAS = re.compile(
             r"\s*+[)\]}>\"'”]*+[.!?,;:]*+[)\]*]*+\s*+(?:\\\\)?\s*\Z",
             r"\s*+[)\]}\"'”]*[.!?](?=[\s*_<])|\s*+<",
             rf"(?:{_REASON.pattern})(?!.*{_ELSE.pattern})",
-            r",?\s*+(?:\(\s*)?(?:i\.\s?e\b|that\s+is|namely|or\s+(?:about|approximately))",
-            r"\s*+\((?:or|about|approximately)\b",
-            r",?\s+(?:respectively|as\s+(?:desired|required))\b",
+            r"\s*+(?:∎|\$\\(?:black)?square\$|[\u2705\u2713\u2714\U0001f300-\U0001faff])",
+            rf"\s+\((?!(?:in\s+)?base\b|{MAGNITUDE})(?:[a-zA-Z]{{2}}|[A-J]\))",  # "(see above)", "(B)"
+            r",?\s+(?:i\.\s?e\b|that\s+is|namely|or\s+(?:about|approximately))",
+            r",?\s+(?:respectively|as\s+(?:desired|required)|in\s+total|altogether|rather\s+than|instead\s+of)\b",
             r",?\s+(?:and|but)\s+(?:not|so|thus|hence|therefore|we|this|it|that|then)\b",
             r",\s+[a-z]{2,20}ing\b",
-            r"(?:,|\s+(?:of|in|on|from|at))\s+the\b[^\d$\\.!?]*(?:[.!?]|\Z)",  # "in the plane"
+            # "in the plane", ", a prime": words and nothing that could be another value
+            r"(?:\s+(?:of|in|on|from|at)\s+the\b|(?:[,;:]|\s[-–—])\s+(?!(?:or|and)\b)[a-z])[^\d$\\.!?]*(?:[.!?]|\Z)",
         )
     )
     + ")",

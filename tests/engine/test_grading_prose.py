@@ -71,6 +71,11 @@ RIGHT = [
     ("The answer is $(3, 4)$ in the plane.", "(3,4)"), ("The answer is $5$ (or about $5.1$).", "5"),
     ("The answer is 5 by 7.", "5 by 7"), ("The answer is 5 by adding.", "5"),
     ("The answer is 5! = 120.", "120"),
+    *((f"The answer is $5${behind}", "5") for behind in (
+        " $\\blacksquare$", ", a prime.", "; see above.", " - done.", " (B).", " (mod $7$).",
+        " (see $x$).", " in total.",
+        " rather than $6$.",
+    )),
     # a box within a formula
     ("$x = -\\boxed{5}$", "-5"), ("$\\boxed{3}\\sqrt{2}$", "3\\sqrt2"), ("\\boxed{3}/\\boxed{4}", "3/4"),
     ("$\\frac{\\boxed{3}}{\\boxed{4}}$", "3/4"), ("The ratio is \\boxed{3}:\\boxed{4}.", "3:4"),
@@ -92,7 +97,8 @@ RIGHT = [
     ("\\boxed{4}\n\nWait. 2+3 = 5, so the answer is 5.", "5"), ("\\boxed{4}. Oops, that should be 5.", "5"),
     ("One may say \\boxed{4}, but the real answer is 5.", "5"),
     ("<answer>\\boxed{3}</answer> <answer>4</answer>", "4"),
-    ("\\boxed{4}. The wrong answer is 5.", "4"), ("\\boxed{4}. If x were 2, the answer is 5.", "4"),
+    ("\\boxed{4}. The wrong answer is 5.", "4"), ("\\boxed{14}. The sum of the answer is 5.", "14"),
+    ("\\boxed{4}. If x were 2, the answer is 5.", "4"),
     ("I would say the answer is 4.", "4"), ("If we add them, the answer is 4.", "4"),
     ("<answer>x < 4</answer>", "x<4"),
 ]  # fmt: skip
@@ -117,7 +123,7 @@ NOT_RIGHT = [
         " less than $12$", " million",
         " out of $6$", " to $6$", ":$6$", " in base $6$", " feet $6$ inches",
         " red balls and $4$ blue balls", " by $6$",
-        " when x is even, and 6 otherwise",
+        " when x is even, and 6 otherwise", ", or $6$ if x is odd", " (million)",
     )),
     ("The answer is $5$ m.", "5 cm"), ("The solutions are $x=1$, 2 and 3.", "1"),
     ("**Answer:** 12 cm by 5 cm", "12"),
