@@ -58,7 +58,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Several:
-    """A list, set, tuple, point or interval: its brackets ("" for none) and its items.
+    """A list, set, tuple, point or interval: its brackets ("" for none), its items and the word that joins them.
 
     `number` is what it would be as one, as other countries write it: "12,34,567", "1.234,5", "4 and 1/2"; and then
     `decimal_comma` where it is as likely a list, as "1000,99" is.
@@ -67,6 +67,7 @@ class Several:
     opening: str
     closing: str
     items: tuple[Answer, ...]
+    joint: str = ""  # "and" or "or"; "" where neither is said, or both
     number: Quantity | None = field(default=None, compare=False)
     decimal_comma: bool = field(default=False, compare=False)
 
@@ -89,7 +90,7 @@ class Expression:
 Answer = Quantity | Words | Choice | Based | Ratio | Time | Several | Named | Expression
 
 _CHOICE = re.compile(
-    r"(?:(?:option|choice|answer choice)\s+)?(?:\\text\s*)?[({]*\s*(?:\\text\s*)?[({]*"
+    r"(?:\\text\s*\{\s*)?(?:(?:option|choice|answer choice)\s+)?(?:\\text\s*)?[({]*\s*(?:\\text\s*)?[({]*"
     r"\s*([A-J])\s*[)}]*\s*[.:]?\s*[)}]*",
     re.IGNORECASE,
 )
@@ -131,7 +132,10 @@ _NAME = re.compile(
 )
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '\-]+[^\W\d_]+)*")
 _EXCLAIMED = re.compile(r"(?:.*\w{4}|[A-Z][a-z]+)!+")  # while n! is a factorial
-_AND = re.compile(r"\s*(?:,\s*)?(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z]))\s*")
+_JOINT = re.compile(
+    r"\s*(?:,\s*)?(?:\\text\s*\{\s*(?P<text>and|or)\s*\}|(?<![a-zA-Z\\])(?P<word>and|or)(?![a-zA-Z]))\s*"
+)
+_INEQUALITY = re.compile(r"[<>]|\\(?:[lg]e|ne)")  # blanks behind macros may be gone
 _BRACKETS = {"(": ")]", "[": "])", "\\{": ("\\}",)}
 
 
@@ -197,14 +201,20 @@ def _read_several(text: str) -> Several | None:
             return None
     else:
         opening = closing = ""
-        items = _split(_AND.sub(",", text))
+        items = _split(_JOINT.sub(",", text))
         if len(items) < 2:
             return None
     if not all(items) and items != [""]:
         return None
     doubtful = bool(_DECIMAL_COMMA.fullmatch(text))
     items_read = tuple(read(item) for item in items if item)
-    return Several(opening, closing, items_read, _as_one_number(text), doubtful)
+    return Several(opening, closing, items_read, joint_of(text), _as_one_number(text), doubtful)
+
+
+def joint_of(text: str) -> str:
+    """ "and" or "or", whichever is the one that a tidied answer says between its parts; else ""."""
+    said = {match["text"] or match["word"] for match in _JOINT.finditer(text)}
+    return said.pop() if len(said) == 1 else ""
 
 
 def _as_one_number(text: str) -> Quantity | None:
@@ -248,15 +258,18 @@ def _read_words(text: str) -> Words | None:
     if not _WORDS.fullmatch(plain):
         return None
     words = " ".join(re.split(r"[ '\-]+", plain.casefold()))
-    return Words(
-        words.removeprefix("the ").removeprefix("a "), sure="\\text" in text or " " in plain or len(plain) > 3
-    )
+    return Words(re.sub("^(?:the |an? )", "", words), sure="\\text" in text or " " in plain or len(plain) > 3)
 
 
 def _squeezed(text: str) -> str:
     text = re.sub(r"\s+", "", re.sub(r"\\text\s*\{\s*([^{}]*?)\s*\}", r"\1", text))
     text = re.sub(r"\\(?:cdot|times)(?![a-zA-Z])|\*", "*", text)
     return re.sub(r"(?<=[\^_])\{(\w)\}", r"\1", text).rstrip(".")
+
+
+def is_condition(text: str) -> bool:
+    """Whether a tidied expression is an inequality."""
+    return bool(_INEQUALITY.search(text))
 
 
 def is_plain(item: Answer) -> bool:

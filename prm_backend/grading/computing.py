@@ -9,6 +9,8 @@ from typing import Any
 import sympy
 
 _BILLIONTH = sympy.Float("1e-9")
+_APPROXIMATED = (sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit)  # where none of them could be done
+_FAR_BEHIND = sympy.Float("1e-25")  # of the 30 digits that are computed
 # Where expressions with variables are computed; nothing about the values is special, as they should be.
 _POINTS = [
     (sympy.Rational(1373, 1000), sympy.Rational(917, 1000)),
@@ -24,11 +26,16 @@ _BREAKS = (sympy.Abs, sympy.floor, sympy.ceiling, sympy.sign, sympy.Max, sympy.M
 
 
 def differ(a: Any, b: Any) -> bool:
-    """Whether two expressions, computed, are further apart than a billionth of their size."""
+    """Whether two expressions, computed, are further apart than computing explains.
+
+    That is a billionth of their size, or much less for exact numbers.
+    """
     names = _names(a, b)
     done = a.doit(), b.doit()
     if not names and all(isinstance(side, sympy.Rational) for side in done):
         return bool(done[0] != done[1])  # 2^2020 + 1 is not 2^2020, however near
+    exact = not names and not any(side.has(sympy.Float, *_APPROXIMATED) for side in done)
+    least = _FAR_BEHIND if exact else _BILLIONTH
     for values in _values(names, _POINTS):
         one, other = (_at(side, values) for side in (a, b))
         if names and _leaves_the_reals(a, values) | _leaves_the_reals(b, values):
@@ -36,7 +43,7 @@ def differ(a: Any, b: Any) -> bool:
         if names and not (a.has(sympy.I) or b.has(sympy.I)) and not (one.is_real and other.is_real):
             continue  # where a logarithm or a root has no real value, equal ones may differ
         if one.is_finite and other.is_finite:
-            if abs(one - other) > (abs(one) + abs(other)) * _BILLIONTH:
+            if abs(one - other) > (abs(one) + abs(other)) * least:
                 return True
         elif one.is_finite != other.is_finite or (one.is_infinite and one != other):
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from prm_backend.grading.wording import phrased
 from prm_backend.text.steps import bare_answer, storable
 
 _UNICODE = str.maketrans(
@@ -48,7 +49,6 @@ _UNICODE = str.maketrans(
             )
         },
         "¢": " cents",
-        "₹": " ",
         "ℝ": "\\mathbb{R}",
         "’": "'",
         "，": ",",
@@ -62,10 +62,18 @@ _SCRIPT = re.compile(f"[{_RAISED}]+|[{_LOWERED}]+")
 _SET_PLAIN = str.maketrans(_RAISED + _LOWERED, "0123456789+-n0123456789")
 # A sign for a root is over all of the number that follows, and over a bracket.
 _ROOT_OVER = re.compile(r"(√|∛|(?<![\\a-zA-Z])(?:sqrt|cbrt))\s*(?:(\d+(?:\.\d+)?)|\(([^()]*)\))")
-_MONEY = re.compile(
-    r"(-?)(?:\\\$|USD|US\s*\\?\$)\s*(-?)\s*(\d[\d,]*(?:\.\d+)?)|(-?)\$\s*(-?)\s*(\d[\d,]*(?:\.\d+)?)"
-)
-_CURRENCY = re.compile(r"(?:EUR|GBP|INR|JPY|CNY|RMB|Rs\.?)\s*(?=-?\d)")
+_CURRENCIES = [
+    (r"\\?\$|USD|US\s*\\?\$", "dollars"),
+    (r"€|EUR|\\euro(?:\{\})?", "euros"),
+    (r"£|GBP|\\pounds", "pounds"),
+    (r"¥|JPY", "yen"),
+    (r"CNY|RMB", "yuan"),
+    (r"₹|INR|Rs\.?", "rupees"),
+]
+_SUM = r"(?P<amount>\d[\d,]*(?:\.\d+)?)"
+_MONEY = [
+    (re.compile(rf"(?P<sign>-?)\s*(?:{mark})\s*(?P<inner>-?)\s*{_SUM}"), name) for mark, name in _CURRENCIES
+] + [(re.compile(rf"(?P<sign>-?)(?P<inner>){_SUM}\s*(?:{mark})"), name) for mark, name in _CURRENCIES[1:]]
 _ABOUT = re.compile(
     r"^(?:\\text\s*\{\s*)?(?:approximately|approx\.?|about|around|roughly|\\approx(?![a-zA-Z])|≈)"
     r"(?:\s*\})?\s*(?=[-+]?[\d.\\])"
@@ -73,17 +81,6 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _MINUS = re.compile(r"(?:negative|minus)\s+(?=\d)", re.IGNORECASE)
-_PHRASES = {
-    "all real numbers": "\\mathbb{R}",
-    "all reals": "\\mathbb{R}",
-    "dne": "does not exist",
-    "empty set": "\\emptyset",
-    "the empty set": "\\emptyset",
-    "no solutions": "no solution",
-    "no real solutions": "no real solution",
-    "noon": "12:00 PM",
-    "midnight": "12:00 AM",
-}
 _LABEL = re.compile(
     r"(?:(?:so|thus|therefore|hence),?\s+)?(?:the\s+|my\s+|our\s+)?(?:final\s+)?answer\b(?:\s+is\b)?\s*[:=]?\s*(?=[\s\\$\d(\[{-])",
     re.IGNORECASE,
@@ -96,7 +93,7 @@ _ESCAPED_TWICE = re.compile(r"\\\\(?=[a-zA-Z]{2})")
 _SPACES = re.compile(
     r"(?<!\\)\\(?:[,;: ]|q?quad(?![a-zA-Z])|hspace\*?\{[^{}]*\}|hfill(?![a-zA-Z]))|~|(?<=\\\\)\[\d+\w\w\]"
 )
-_MATH_MARKS = re.compile(r"\\?\$|(?<!\\)\\[()\[\]]|[€£¥]")
+_MATH_MARKS = re.compile(r"\\?\$|(?<!\\)\\[()\[\]]|[€£¥₹]")
 _TEXT = re.compile(
     r"\\(?:textbf|textit|textrm|textsf|textup|textnormal|mbox|mathrm|mathbf|mathsf|mathit|bf|rm|operatorname)\s*(?=\{)"
 )
@@ -114,6 +111,12 @@ _SYNONYMS = [
         (r"\\text\s*\{\s*([ei])\s*\}(?=\s*(?:\^|$|[-+=,)}]))", r"\1"),
         (rf"(?<!\d)\\text\s*\{{\s*({_FUNCTIONS})\s*\}}(?=\s*[\^({{\\\da-z])", r"\\\1 "),
         (r"(?<![\\a-zA-Z])abs\s*\(([^()]*)\)", r"|\1|"),
+        (r"\\text\s*\{\s*pi\s*\}", r"\\pi "),
+        (r"\\num\s*(?=\{)", ""),
+        (r"(?<![\w}])\\text\s*\{\s*(-?\d[\d,.]*)\s*\}", r"\1 "),
+        (r"\\mathbb\s*([A-Z])", r"\\mathbb{\1}"),
+        (r"(?<![\d/.}])(\d+) and (?:a|one) half(?![a-zA-Z])", r"\1\\frac{1}{2}"),
+        (r"(?<![\d/.}])(\d+)\s*\\text\{ ?and (?:a|one) half\}", r"\1\\frac{1}{2}"),
         (r"\\langle(?![a-zA-Z])", "("),
         (r"\\rangle(?![a-zA-Z])", ")"),
         (r"\+\s*/\s*-", r"\\pm "),
@@ -124,7 +127,8 @@ _SYNONYMS = [
         (r"\\lt(?![a-zA-Z])", "<"),
         (r"\\gt(?![a-zA-Z])", ">"),
         (r"\\varnothing(?![a-zA-Z])", r"\\emptyset "),
-        (r"\\(?:land|lor)(?![a-zA-Z])", " , "),
+        (r"\\land(?![a-zA-Z])|∧", r"\\text{ and }"),
+        (r"\\lor(?![a-zA-Z])|∨", r"\\text{ or }"),
         (r"\\lbrace(?![a-zA-Z])", r"\\{"),
         (r"\\rbrace(?![a-zA-Z])", r"\\}"),
         (r"\\(?:l|r)vert(?![a-zA-Z])", "|"),
@@ -165,7 +169,7 @@ def tidy(answer: str) -> str:
         text = pattern.sub(replacement, text)
     text = _braced(text)
     text = bare_answer(text.strip().removesuffix("\\\\").rstrip(",;: "))
-    text = _PHRASES.get(text.casefold(), text)
+    text = phrased(text)
     if _GROUPED.fullmatch(text):
         return re.sub("[_']", "", text)
     if _DOTTED_THOUSANDS.fullmatch(text):
@@ -177,11 +181,10 @@ def tidy(answer: str) -> str:
 
 
 def _money(text: str) -> str:
-    """An amount of dollars in words, since a lone `$` would be dropped with those around formulas."""
-    text = _CURRENCY.sub("", text, count=1) if text[:1].isalpha() else text
-    if match := _MONEY.fullmatch(text):
-        sign, inner, amount = match.groups()[:3] if match[3] else match.groups()[3:]
-        return f"{sign or inner}{amount}\\text{{ dollars}}"
+    """An amount of money with its currency in words, since its sign would be dropped with those around formulas."""
+    for pattern, name in _MONEY:
+        if match := pattern.fullmatch(text):
+            return f"{match['sign'] or match['inner']}{match['amount']}\\text{{ {name}}}"
     return text
 
 

@@ -16,10 +16,17 @@ from latex2sympy2_extended import NormalizationConfig
 from math_verify import LatexExtractionConfig, parse, verify
 from math_verify.errors import TimeoutException
 
+from prm_backend.grading.answers import is_condition, joint_of
 from prm_backend.grading.computing import differ, digits_of, same_over_the_reals
 from prm_backend.grading.latex import tidy
-from prm_backend.grading.quantities import is_rounded, read_quantity
-from prm_backend.grading.spelling import spelt, without_letter, without_unit
+from prm_backend.grading.rounding import is_no_decimal, rounds
+from prm_backend.grading.spelling import (
+    in_letters_of,
+    spelt,
+    with_constant_of,
+    without_letter,
+    without_unit,
+)
 from prm_backend.text.gold import Tolerance
 from prm_backend.types import GraderOpinion, Outcome
 
@@ -50,7 +57,6 @@ _IMAGINARY = re.compile(r"(?<=\d)i(?![a-zA-Z])")
 _NO_VALUE = re.compile(r"[<>,;]|\\(?:[lg]e|ne|in|approx|pm|begin|cup|cap)(?![a-zA-Z])")
 _SEGMENTS = r"(?:\\frac\s*\{[A-Z]{2}\}\s*\{[A-Z]{2}\}|[A-Z]{2}\s*[/:]\s*[A-Z]{2})"
 _NAME = re.compile(rf"[A-Za-z]{{1,2}}(?:_\{{?\w+\}}?)?\s*\([^()=]*\)|[A-Z]{{2,4}}|{_SEGMENTS}")
-_MATRIX_ENDS = re.compile(r"\\(?:begin|end)\{pmatrix\}|^\(|\)$")
 _MOST_DIGITS = 100_000
 # It warns once that it sets no timeout, which is what is wanted here.
 logging.getLogger("math_verify").setLevel(logging.ERROR)
@@ -66,11 +72,15 @@ def mathverify_opinion(
     is let through.
     """
     try:
-        answer, gold = tidy(answer), tidy(gold)
+        gold = tidy(gold)
+        answer = in_letters_of(tidy(answer), gold)
         (answer, unit), (gold, gold_unit) = without_unit(answer), without_unit(gold)
         if unit and gold_unit and unit != gold_unit:
             return _undecided(f"{unit} may not be {gold_unit}")
         opinion = _opinion_of_all(answer, gold, rounded, tolerance)
+        if with_constant_of(answer, gold) != answer and opinion.outcome is Outcome.WRONG:
+            again = _opinion_of_all(with_constant_of(answer, gold), gold, rounded, tolerance)
+            return again if again.outcome is Outcome.WRONG else _undecided("equal but for a constant's name")
         bare = without_letter(answer), without_letter(gold)
         if opinion.outcome is not Outcome.WRONG or bare == (answer, gold):
             return opinion
@@ -96,6 +106,8 @@ def _opinion_of_all(answer: str, gold: str, rounded: Outcome, tolerance: Toleran
 
 
 def _opinion(answer: str, gold: str, rounded: Outcome, tolerance: Tolerance | None) -> GraderOpinion:
+    if {joint_of(answer), joint_of(gold)} == {"and", "or"} and is_condition(answer + gold):
+        return _undecided("conditions of which all must hold on one side, and one on the other")
     if tolerance is None and (opinion := _equation_and_value(answer, gold)):
         return opinion
     expected = _parse(gold)
@@ -108,10 +120,15 @@ def _opinion(answer: str, gold: str, rounded: Outcome, tolerance: Tolerance | No
         return _undecided(f"numbers of more than {_MOST_DIGITS} digits are not computed")
     if tolerance is not None:
         return _within(tolerance, expected, found)
-    equal = verify(expected, found, timeout_seconds=None, allow_set_relation_comp=True, raise_on_error=True)
-    opinion = _checked(equal, expected, found)
+    expected, found = (s.doit() if isinstance(s, sympy.Intersection) else s for s in (expected, found))
+    if is_no_decimal(answer, expected) or is_no_decimal(gold, found):
+        opinion = GraderOpinion(
+            NAME, Outcome.WRONG, "a decimal on one side, an irrational number on the other"
+        )
+    else:
+        opinion = _checked(_verified(expected, found), expected, found)
     if opinion.outcome is Outcome.WRONG:
-        if _rounds(answer, expected) or _rounds(gold, found):
+        if rounds(answer, expected) or rounds(gold, found):
             return GraderOpinion(NAME, rounded, "equal up to rounding")
         if bool(_PLAIN_LOG.search(answer)) != bool(_PLAIN_LOG.search(gold)) and "\\ln" in answer + gold:
             return _undecided("different if log is to base 10, which it need not be")
@@ -145,6 +162,12 @@ def _equation_and_value(answer: str, gold: str) -> GraderOpinion | None:
         if equation is gold and len(lhs.free_symbols) > 1 and rhs.is_number:
             return GraderOpinion(NAME, Outcome.WRONG, "a value, not an equation")
     return None
+
+
+def _verified(expected: Any, found: Any) -> bool:
+    return bool(
+        verify(expected, found, timeout_seconds=None, allow_set_relation_comp=True, raise_on_error=True)
+    )
 
 
 def _undecided(reason: str) -> GraderOpinion:
@@ -258,25 +281,3 @@ def _lists_conditions(side: Any) -> bool:
 def _is_matrix_and_point(*sides: Any) -> bool:
     others = [side for side in sides if not isinstance(side, sympy.MatrixBase)]
     return len(others) == 1 and not isinstance(others[0], sympy.Expr)
-
-
-def _is(cell: str, exact: Any) -> bool:
-    """Whether a cell of a matrix is a number, and that one."""
-    quantity = read_quantity(cell.strip())
-    return quantity is not None and sympy.Rational(str(quantity.value)) == exact
-
-
-def _rounds(decimal: str, exact: Any) -> bool:
-    """Whether an answer is a decimal of three digits or more to which a number rounds (3.14 and pi)."""
-    if isinstance(exact, sympy.MatrixBase):
-        rows = [row.split("&") for row in _MATRIX_ENDS.sub("", decimal).split("\\\\")]
-        cells = [cell for row in rows for cell in row]
-        return (len(rows), len(cells)) == (exact.rows, len(exact)) and all(
-            _rounds(cell, entry) or _is(cell, entry) for cell, entry in zip(cells, exact, strict=True)
-        )
-    quantity = read_quantity(decimal.strip())
-    if quantity is None or quantity.digits is None or not isinstance(exact, sympy.Expr):
-        return False
-    if not (exact.is_number and exact.is_real):
-        return False
-    return is_rounded(quantity, Fraction(str(exact.evalf(30))))

@@ -12,17 +12,20 @@ from prm_backend.grading.answers import (
     Answer,
     Based,
     Choice,
+    Expression,
     Named,
     Ratio,
     Several,
     Time,
     Words,
+    is_condition,
     is_plain,
     read,
 )
 from prm_backend.grading.latex import tidy
 from prm_backend.grading.policy import DEFAULT_POLICY, GradingPolicy
 from prm_backend.grading.quantities import Quantity, compare_quantities
+from prm_backend.grading.spelling import in_letters_of
 from prm_backend.types import GraderOpinion, Outcome
 
 NAME = "normaliser"
@@ -39,7 +42,8 @@ def normaliser_opinion(
     them) or they are the same, so that no computer algebra could know better.
     """
     try:
-        read_answer, read_gold = read(tidy(answer)), read(tidy(gold))
+        tidied = tidy(gold)
+        read_answer, read_gold = read(in_letters_of(tidy(answer), tidied)), read(tidied)
         outcome, reason = _Comparison(policy).of(read_answer, read_gold)
     except RecursionError:
         return GraderOpinion(NAME, _UNDECIDED, "brackets nested too deeply"), False
@@ -88,6 +92,8 @@ class _Comparison:
             return self._with_several(one, other)
         if isinstance(one, Quantity) and isinstance(other, Based):
             return self._with_based(one, other)
+        if isinstance(one, Choice | Words) and isinstance(other, Several):
+            return self._name_and_several(one, other)
         if isinstance(one, Time) and isinstance(other, Ratio):
             return _time_and_ratio(one, other)
         if isinstance(one, Choice) and one.text and self.of(read(one.text), other)[0] is _CORRECT:
@@ -105,6 +111,8 @@ class _Comparison:
         return self.of(*(side.value if isinstance(side, Named) else side for side in (answer, gold)))
 
     def _several(self, answer: Several, gold: Several) -> Judgement:
+        if {answer.joint, gold.joint} == {"and", "or"} and _are_conditions((*answer.items, *gold.items)):
+            return _UNDECIDED, "conditions of which all must hold on one side, and one on the other"
         unordered = {("", ""), ("\\{", "\\}")}
         brackets = {(answer.opening, answer.closing), (gold.opening, gold.closing)}
         if len(answer.items) != len(gold.items):
@@ -147,6 +155,17 @@ class _Comparison:
         if different and len(several.items) > 1 and is_plain(several) and not several.decimal_comma:
             return _WRONG, "one number on one side, several on the other"
         return _UNDECIDED, "cannot compare one number with several"
+
+    def _name_and_several(self, one: Choice | Words, several: Several) -> Judgement | None:
+        """One word or choice is not several of them; but behind "Yes, " may stand what explains it."""
+        if len(several.items) < 2 or not (is_plain(one) and is_plain(several)):
+            return None
+        other = [self.of(item, one)[0] is _WRONG for item in several.items]
+        texts = [item.text for item in several.items if isinstance(item, Words)]
+        names = not texts or (several.joint and all(text.count(" ") < 2 for text in texts))
+        if all(other) or (names and any(other)):
+            return _WRONG, "one on one side, several on the other"
+        return None
 
     def _unordered(
         self, answer: Sequence[Answer], gold: Sequence[Answer], pairs: list[Judgement]
@@ -223,6 +242,12 @@ def _all_of(pairs: list[Judgement]) -> Judgement:
 
 def _names_each(side: Answer) -> bool:
     return isinstance(side, Several) and all(isinstance(item, Named) for item in side.items)
+
+
+def _are_conditions(items: Sequence[Answer]) -> bool:
+    """Whether "and" between them is not "or": inequalities, or values of several variables."""
+    names = {item.name for item in items if isinstance(item, Named)}
+    return len(names) > 1 or any(isinstance(item, Expression) and is_condition(item.text) for item in items)
 
 
 def _each_named(side: Answer) -> Answer:

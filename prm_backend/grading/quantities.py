@@ -47,7 +47,7 @@ _PERCENT = re.compile(
 _COMPOUND = re.compile(
     r"(?P<much>\d[\d,.]*\s*[a-zA-Z]+\.?)\s*(?:,|and|,\s*and)?\s*(?P<more>\d[\d,.]*\s*[a-zA-Z]+\.?)"
 )
-_NUMERALS = (
+NUMERALS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
     "twenty",
@@ -56,8 +56,8 @@ _NUMERALS = (
 
 def read_quantity(text: str) -> Quantity | None:
     """Read a tidied answer that is one number, with or without percent or a unit; None for anything else."""
-    if text.casefold() in _NUMERALS:
-        return Quantity(Fraction(_NUMERALS.index(text.casefold())))
+    if text.casefold() in NUMERALS:
+        return Quantity(Fraction(NUMERALS.index(text.casefold())))
     match = _NUMBER.match(text)
     if match is None:
         return None

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from prm_backend.grading.units import TEXT_MACRO, size_of, unit_of
+from prm_backend.grading.units import LETTER_UNITS, TEXT_MACRO, is_magnitude, says_more, size_of, unit_of
 
 _READ_PAST = re.compile(
-    r"(?<=[\w)}\]])'|\\(?:[lcdv]?dots|ldots)(?![a-zA-Z])|\.\.\.|…|!!"
+    r"(?<=[\w)}\]])'|(?<![a-zA-Z])cis(?![a-zA-Z])|\\(?:[lcdv]?dots|ldots)(?![a-zA-Z])|\.\.\.|…|!!"
     r"|\^\s*\{?\s*(?:T|\\top|\\intercal|\\prime|\\dagger|\\ast|\*)\s*\}?(?![a-zA-Z])"
     r"|\\(?:angle|measuredangle|triangle|over(?:line|rightarrow)|underline|vec|hat|bar|tilde|widehat|arc|p?mod|bmod"
     r"|equiv|cong|sim|perp|parallel|neg|lnot|nabla|partial|propto|mapsto)(?![a-zA-Z])"
@@ -25,7 +25,7 @@ _TRIG_OF_DEGREES = re.compile(
     r"(\\(?:sin|cos|tan|sec|csc|cot)(?:\^\{?\d\}?)?)\s*[({]?\s*(\d+(?:\.\d+)?)\s*\^\{\\circ\}\s*[)}]?"
 )
 _CIS_OF_DEGREES = re.compile(
-    r"\\(?:text\s*\{\s*cis\s*\}|cis)\s*[({]?\s*(\d+(?:\.\d+)?)\s*\^\{\\circ\}\s*[)}]?"
+    r"(?:\\text\s*\{\s*cis\s*\}|(?<![a-zA-Z])\\?cis(?![a-z]))\s*[({]?\s*(\d+(?:\.\d+)?)\s*\^\{\\circ\}\s*[)}]?"
 )
 _ODD_ROOT_OF_NEGATIVE = re.compile(r"\\sqrt\[(\d*[13579])\]\s*\{\s*-\s*([^{}+-]+)\}")
 # Of constants ("x^2 C_1", "2C_1") it is none: there a letter, a bracket or a bare number stands before.
@@ -50,13 +50,25 @@ _UNIT_IN_WORDS = re.compile(
 _UNIT_ATTACHED = re.compile(
     r"(?P<bare>(?:[^a-zA-Z\\]|\\[a-zA-Z]+)*(?:[\d})\]]|\\pi\s))(?P<unit>\s*[a-zA-Z]{1,6}(?:\s*\^\s*\{?[23]\}?)?)"
 )
-_UNIT_IN_TEXT = re.compile(r"(?P<unit>\s*\\text\s*\{[^{}]*\}(?:\s*\^\s*\{?[23]\}?)?)$")
+_UNIT_IN_TEXT = re.compile(r"(?P<unit>\s*\\text\s*\{(?P<words>[^{}]*)\}(?:\s*\^\s*\{?[23]\}?)?)$")
+_MACRO_OR_LETTER = re.compile(r"\\[a-zA-Z]+|([a-zA-Z])")
+_PERCENTAGE = re.compile(r"per\s?cent|pct|\\?%")
+# Not of e and i, which are numbers; below, what counts.
+_FUNCTION = re.compile(
+    r"(?P<name>\\?[a-zA-Z]+'{0,3})\s*(?P<letter>\((?P<round>[a-df-hj-z])\)|_\s*\{?(?P<below>[i-n])\}?)"
+    r"\s*=\s*(?P<value>[^=]+)"
+)
+_CONSTANT = re.compile(r"\+\s*([CDKck])(?:_\{?\d\}?)?\s*$")
+# "days and nights", "red or blue", "of the cake": these join names, where no number or variable follows.
+_BETWEEN_NAMES = re.compile(r"(?:(?<=\w)\s+(?:and|or|to)|^(?:of|per))\s+(?=\w)")
+_REMARK = re.compile(r"is (?:the|a|an) (?:\w+ )?\w+|\([a-z]+\)")  # "5 is the minimum", "7 (seven)"
 
 
 def without_unit(answer: str) -> tuple[str, str]:
     """A tidied expression and the unit behind it, "" where there is none that is known or stands in `\\text`."""
     if match := _UNIT_IN_TEXT.search(answer):
-        unit = "" if _CHANGES.search(match["unit"]) else unit_of(match["unit"]) or match["unit"].strip()
+        before = answer[: match.start("unit")]
+        unit = "" if _changes(match["words"], before) else unit_of(match["unit"]) or match["unit"].strip()
     elif match := _UNIT_IN_WORDS.search(answer) or _UNIT_ATTACHED.fullmatch(answer):
         unit = unit_of(f" {match['unit'].strip()}") or ""
         unit = unit if size_of(unit) and not _known_letter(match["unit"]) else ""
@@ -70,6 +82,36 @@ def without_letter(answer: str) -> str:
     """A tidied expression without a last letter that may be a unit or a variable; else as it is."""
     match = _UNIT_ATTACHED.fullmatch(answer)
     return match["bare"].strip() if match and _known_letter(match["unit"]) else answer
+
+
+def in_letters_of(answer: str, gold: str) -> str:
+    """A tidied answer with the gold one's letter for the argument of its function: f(t) = t^2 beside f(x) = x^2."""
+    ours, theirs = _FUNCTION.fullmatch(answer), _FUNCTION.fullmatch(gold)
+    if ours is None or theirs is None or ours["name"] != theirs["name"]:
+        return answer
+    old, new = (match["round"] or match["below"] for match in (ours, theirs))
+    letters = _letters(ours["value"])
+    if old == new or old not in letters or new in letters or bool(ours["round"]) != bool(theirs["round"]):
+        return answer
+    return (
+        answer[: ours.start("letter")]
+        + theirs["letter"]
+        + answer[ours.end("letter") : ours.start("value")]
+        + re.sub(rf"\\[a-zA-Z]+|{old}", lambda found: new if found[0] == old else found[0], ours["value"])
+    )
+
+
+def with_constant_of(answer: str, gold: str) -> str:
+    """A tidied answer with the gold one's letter for the constant added last: x^2 + K beside x^2 + C."""
+    ours, theirs = _CONSTANT.search(answer), _CONSTANT.search(gold)
+    if ours is None or theirs is None or theirs[1] in _letters(answer[: ours.start()]):
+        return answer
+    return answer[: ours.start()] + theirs[0]
+
+
+def _letters(answer: str) -> set[str]:
+    """The letters that are no part of a macro's name."""
+    return set(_MACRO_OR_LETTER.findall(answer)) - {""}
 
 
 def _known_letter(unit: str) -> bool:
@@ -104,11 +146,29 @@ def _texts_are_names_or_units(answer: str) -> bool:
         words, after = match[1], answer[match.end() :].strip()
         if _JOINS.fullmatch(words):
             continue
-        named = after.startswith("=") and not answer[: match.start()].strip()
-        unit = re.fullmatch(r"[\s^{}23.)\]/]*(?:\\text\s*\{[^{}]*\}[\s^{}23.]*)?", after)
-        if words.strip() and (_CHANGES.search(words) or not (named or unit)):
+        before = answer[: match.start()].strip()
+        if len(words.strip()) == 1 and not before and not after:
+            continue
+        named = not before and after.startswith("=") and not _CHANGES.search(words)
+        behind = before and re.fullmatch(r"[\s^{}23.)\]/]*(?:\\text\s*\{[^{}]*\}[\s^{}23.]*)?", after)
+        if words.strip() and not (named or (behind and not _changes(words, before))):
             return False
     return True
+
+
+def _changes(words: str, before: str) -> bool:
+    """Whether words in `\\text` behind an expression may change it: no unit, and no remark about it."""
+    if len(letter := words.strip(" .")) == 1:
+        known = letter in LETTER_UNITS or size_of(letter) is not None
+        return not known or (words[0] != " " and bool(_letters(TEXT_MACRO.sub("", before))))
+    words = words.strip().casefold()
+    if _CHANGES.search(words) or is_magnitude(words.removesuffix("s")) or words == "dozen":
+        return True
+    if _PERCENTAGE.fullmatch(words) or _REMARK.fullmatch(words):
+        return False
+    joined = _BETWEEN_NAMES.sub(" ", words)
+    letters = joined != words and any(len(word) == 1 and word != "a" for word in joined.split())
+    return letters or says_more(joined)
 
 
 def _added(match: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 _POWER = r"(?:\s*\^\s*\{?\s*(?P<power>[23])\s*\}?)?"
 _UNIT = re.compile(
-    rf"(?P<gap>\s*)(?:\\text\s*\{{(?P<macro>[^{{}}\d]*)\}}|(?P<words>[a-zA-Z]+(?:[ .]+[a-zA-Z]+)*\.?)){_POWER}\s*"
+    rf"(?P<gap>\s*)(?:\\text\s*\{{(?P<macro>[^{{}}\d\\]*)\}}|(?P<words>[a-zA-Z]+(?:[ .]+[a-zA-Z]+)*\.?)){_POWER}\s*"
 )
 _DEGREE = re.compile(r"\s*\^\{\\circ\}\s*(?:\\text\s*\{\s*)?(?P<scale>[CF]?)\s*\}?\s*")
 _RATE = re.compile(
@@ -24,7 +24,13 @@ _NO_UNITS = {
     "third", "thirds", "fourth", "fourths", "fifth", "fifths", "sixth", "sixths", "seventh", "sevenths",
     "eighth", "eighths", "ninth", "ninths", "tenth", "tenths", "hundredth", "hundredths", "thousandth",
     "thousandths", "tripled",
+    # numerals; not "one", which may be a digit's place
+    "zero", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty",
 }  # fmt: skip
+# Said among the words of a unit, these belong to it: "cups of flour", "miles per gallon of fuel".
+_INSIDE_UNITS = {"of", "per"}
+_POWERS = re.compile(r"\^\s*[23]")
+LETTER_UNITS = set("NJWVAKCFL")
 _ALIASES = {
     "mph": "mile/hour",
     "kph": "km/h",
@@ -44,6 +50,9 @@ _SIZES = {
     "time": "s=1 sec=1 second=1 min=60 minute=60 h=3600 hr=3600 hour=3600 day=86400 week=604800",
     "volume": "ml=1/1000 l=1 liter=1 litre=1 milliliter=1/1000",
     "money": "dollar=1 usd=1 buck=1 cent=1/100",
+    "euros": "euro=1",
+    "yen": "yen=1",
+    "rupees": "rupee=1",
     "angle": "degree=1 deg=1",
     "radians": "radian=1 rad=1",
     "celsius": "degreec=1",
@@ -89,18 +98,21 @@ def unit_of(text: str) -> str | None:
         is_words = match["macro"] is not None or (
             match["gap"] and all(len(word) >= 3 for word in words.split()[:1])
         )
-        if not is_words or len(words.split()) > _LONGEST_UNIT_WORDS or _says_more(words):
+        if not is_words or len(words.split()) > _LONGEST_UNIT_WORDS or says_more(words):
             return None
+        if len(words) == 1 and (match["macro"] or "").strip(" .") not in LETTER_UNITS:
+            return None  # a variable: "5\\text{x}"
         known = words.removesuffix("s")
     elif match["macro"] is None and not match["gap"] and len(known) < 2:
         return None
     return f"{known}^{power}" if power else known
 
 
-def _says_more(words: str) -> bool:
-    """Whether the words change the number. "Of" may name a thing ("cups of flour"), but not at the beginning."""
+def says_more(words: str) -> bool:
+    """Whether words behind a number change it: they hold another one, or what is no name of a thing."""
     said = words.split()
-    return bool(_NO_UNITS.intersection(word for i, word in enumerate(said) if word != "of" or i == 0))
+    named = (word for i, word in enumerate(said) if i == 0 or word not in _INSIDE_UNITS)
+    return bool(_NO_UNITS.intersection(named)) or any(c.isdigit() for c in _POWERS.sub("", words))
 
 
 def _rate(match: re.Match[str], in_macro: bool) -> str | None:

@@ -151,6 +151,25 @@ DIFFERENT = [
     ("4,7,7", "4,7,9"), ("PQ/RS=3/8", "8/3"),
     ("\\begin{pmatrix}0.667\\\\5\\end{pmatrix}", "\\begin{pmatrix}2/3\\\\6\\end{pmatrix}"),
     ("3^((m+1)/4)", "3^{m+1}/4"), ("sqrt(3(z+1))", "\\sqrt{3}(z+1)"), ("\\ln(z^2)", "2\\ln z"),
+    # what stands in \\text behind a value is another number, or a part of this one
+    ("8 \\text{ or 9}", "8"), ("8 \\text{ or nine}", "8"), ("8\\text{ to nine}", "8"), ("3 \\text{ pi}", "3"),
+    ("8 \\text{ pens and 3 pencils}", "8"), ("8 \\text{ pens and three pencils}", "8"),
+    ("9 \\text{ m by 4 m}", "9"), ("3 \\text{ hours and 20 minutes}", "3"), ("4\\text{ out of 9}", "4"),
+    ("7 \\text{ per 100}", "7"), ("7\\text{ ninths}", "7"), ("\\sqrt7\\text{ ninths}", "\\sqrt7"),
+    ("\\sqrt7\\text{ dozen}", "\\sqrt7"), ("8\\text{ feet and x inches}", "8"), ("\\pi\\text{y}", "\\pi"),
+    ("7\\text{y}", "7"), ("\\text{Side}=7\\text{ and height 4}", "7"), ("(3,8)\\text{ and area 4}", "(3,8)"),
+    # all of the conditions, or one of them
+    ("t<-4 \\text{ and } t>6", "t<-4 \\text{ or } t>6"), ("t>4 and u<3", "t>4 or u<3"),
+    ("t\\ge2\\land t\\le7", "t\\ge2\\lor t\\le7"), ("t=4 and u=3", "t=4 or u=3"), ("t\\ne1∧t\\ne2", "t\\ne1∨t\\ne2"),
+    # money of other countries, decimals that are nearly it, values of a function, words
+    ("€7", "\\$7"), ("£7", "7 \\text{ dollars}"), ("¥700", "\\$700"), ("₹700", "€700"), ("700 yuan", "700 yen"),
+    ("\\sqrt{7}", "2.6457513112"), ("e^3", "20.0855369233"), ("t = 2.64", "\\sqrt{7}"),
+    ("(1+10^{-20})\\sqrt7", "\\sqrt7"), ("\\sqrt{10^{22}+1}", "10^{11}"), ("2.6457513111", "\\sqrt7"),
+    ("g(a)=4", "g(b)=4"), ("g(t)=t^2", "g(x)=x^3"), ("g(t)=tx", "g(x)=x^2"), ("g(e)=e^2", "g(x)=x^2"),
+    ("2x^2+K", "3x^2+C"), ("(1,6)\\cap(2,9)", "(2,9)"), ("7 and a half", "7"), ("4 cis(\\pi/3)", "4cis"),
+    ("\\text{Ann and Ben}", "\\text{Ann and Tom}"), ("\\text{Ann}", "\\text{Ann, Ben}"),
+    ("\\text{C, E}", "\\text{C}"), ("\\text{Yes}", "\\text{No, never}"), ("\\text{T-F}", "\\text{F-T}"),
+    ("\\text{(4, 9)}", "(9,4)"), ("\\text{y = 4}", "5"), ("\\text{no solution}", "\\text{all integers}"),
 ]  # fmt: skip
 
 

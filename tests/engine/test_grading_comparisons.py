@@ -25,6 +25,11 @@ COMPARISONS = [
     ("\\begin{pmatrix}4\\\\9\\end{pmatrix}", "(4,9)", U), ("4", "\\begin{pmatrix}4\\\\9\\end{pmatrix}", W),
     ("5\\log_2 3", "\\log_2 243", C), ("3\\sin2x", "6\\sin x\\cos x", C), ("y2", "2y", U),
     ("\\begin{pmatrix}4&9\\end{pmatrix}", "\\begin{pmatrix}4\\\\9\\end{pmatrix}", W),
+    # conditions that all or one must hold; a constant's name; a decimal that rounds; one of several
+    ("t<-4 and t>6", "t<-4 or t>6", U), ("x^2+K", "x^2+C", U), ("2.6457513111", "\\sqrt7", U),
+    ("2.6457513112", "\\sqrt7", W), ("t = 2.646", "\\sqrt7", U), ("8\\text{ or 9}", "8", U),
+    ("\\text{Yes}", "\\text{Yes, it is}", U), ("\\text{C, E}", "\\text{C}", W),
+    ("\\text{Ann}", "\\text{Ann and Ben}", W),
     # numbers
     ("1,234,567", "1234567", C), ("1.234.567", "1234567", C), ("3\\frac12", "3.5", C),
     ("1.5\\cdot10^{-3}", "0.0015", C),

@@ -220,6 +220,27 @@ SAME = [
     ("2 dollars per pound", "2"), ("2 \\text{ dollars/hour}", "2"), ("12 cookies per box", "12"),
     ("12 per cent", "12"), ("12 percentage points", "12"),
     ("the empty set", "\\emptyset"), ("no solutions", "\\text{no solution}"),
+    # words in \\text: phrases, names in another order, formulas
+    ("\\text{There are no real solutions.}", "no real solution"), ("\\text{No solution exists}", "no solutions"),
+    ("\\text{DNE}", "\\text{Does not exist}"), ("\\text{All reals}", "(-\\infty,\\infty)"),
+    ("\\text{all real numbers}", "y\\in\\mathbb R"), ("\\text{all integers}", "\\mathbb{Z}"),
+    ("\\text{does not converge}", "diverges"), ("\\text{The empty set}", "\\emptyset"),
+    ("\\text{an octagon}", "\\text{octagon}"), ("\\text{Ann, Ben}", "\\text{Ben and Ann}"),
+    ("\\text{pink, gray, and blue}", "\\text{blue, pink, gray}"), ("\\text{B, E}", "E and B"),
+    ("\\text{II, IV}", "\\text{IV and II}"), ("\\text{(i) and (iii)}", "(iii), (i)"), ("\\text{Choice (D)}", "D"),
+    ("\\text{(4, 9)}", "(4,9)"), ("\\text{t = 6}", "6"), ("\\text{y = 3x-1}", "3x-y=1"), ("\\text{7 or 9}", "9, 7"),
+    ("\\text{1,234 pens}", "1234"), ("\\text{nine}", "\\sqrt{81}"), ("5 \\text{ pi}", "5\\pi"),
+    ("\\mathbf{2340}\\text{ units}", "2340"),
+    # words behind a value that leave it what it is
+    ("7\\text{ days and nights}", "7"), ("\\frac34\\text{ of the cake}", "\\frac34"), ("7\\text{ per day}", "7"),
+    ("\\sqrt7\\text{ cm^2}", "\\sqrt7"), ("2\\pi r\\text{ m}", "2\\pi r"), ("7\\text{ six-sided dice}", "7"),
+    ("t=3 and t=4", "t=3 or t=4"), ("t>4 and u<3", "u<3, t>4"),
+    # money, letters for an argument, intersections, mixed numbers, packages
+    ("€7", "7 euros"), ("7 €", "EUR 7"), ("£7", "7 pounds"), ("¥700", "700 yen"), ("Rs 700", "₹700"), ("₹700", "700"),
+    ("g(t)=t\\sin t", "g(x)=x\\sin x"), ("b_n=3n-1", "b_k=3k-1"), ("g(t)=(t+1)^2", "g(x)=x^2+2x+1"),
+    ("(1,6)\\cap(2,9)", "(2,6)"), ("4 cis 60°", "2+2i\\sqrt3"), ("7 and a half", "7.5"),
+    ("7\\text{ and a half}", "7.5"), ("7 and one half hours", "7.5 hours"), ("\\num{4,200}", "4200"),
+    ("\\sqrt[3]{2}\\sqrt[3]{4}", "2.0"), ("\\log_2 8", "3.0"),
 ]  # fmt: skip
 
 
