@@ -197,7 +197,7 @@ GRADES = (
     _("not two real numbers"),
     _("not two plain numbers"),
     _("conditions on one side, values on the other"),
-    _("conditions of which all must hold on one side, and one on the other"),
+    _("all of them on one side, one of them on the other"),
     _("a decimal on one side, an irrational number on the other"),
     _("equal but for a constant's name"),
     _("by computer algebra"),

@@ -70,7 +70,7 @@ _CURRENCIES = [
     (r"CNY|RMB", "yuan"),
     (r"₹|INR|Rs\.?", "rupees"),
 ]
-_SUM = r"(?P<amount>\d[\d,]*(?:\.\d+)?)"
+_SUM = r"(?P<amount>(?:\d{1,3}(?:,\d{2,3})*,\d{3}|\d+)(?:\.\d+)?)"
 _MONEY = [
     (re.compile(rf"(?P<sign>-?)\s*(?:{mark})\s*(?P<inner>-?)\s*{_SUM}"), name) for mark, name in _CURRENCIES
 ] + [(re.compile(rf"(?P<sign>-?)(?P<inner>){_SUM}\s*(?:{mark})"), name) for mark, name in _CURRENCIES[1:]]

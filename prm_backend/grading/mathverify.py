@@ -19,7 +19,7 @@ from math_verify.errors import TimeoutException
 from prm_backend.grading.answers import is_condition, joint_of
 from prm_backend.grading.computing import differ, digits_of, same_over_the_reals
 from prm_backend.grading.latex import tidy
-from prm_backend.grading.rounding import is_no_decimal, rounds
+from prm_backend.grading.rounding import is_cut_off, is_no_decimal, rounds
 from prm_backend.grading.spelling import (
     in_letters_of,
     spelt,
@@ -107,7 +107,7 @@ def _opinion_of_all(answer: str, gold: str, rounded: Outcome, tolerance: Toleran
 
 def _opinion(answer: str, gold: str, rounded: Outcome, tolerance: Tolerance | None) -> GraderOpinion:
     if {joint_of(answer), joint_of(gold)} == {"and", "or"} and is_condition(answer + gold):
-        return _undecided("conditions of which all must hold on one side, and one on the other")
+        return _undecided("all of them on one side, one of them on the other")
     if tolerance is None and (opinion := _equation_and_value(answer, gold)):
         return opinion
     expected = _parse(gold)
@@ -130,6 +130,8 @@ def _opinion(answer: str, gold: str, rounded: Outcome, tolerance: Tolerance | No
     if opinion.outcome is Outcome.WRONG:
         if rounds(answer, expected) or rounds(gold, found):
             return GraderOpinion(NAME, rounded, "equal up to rounding")
+        if is_cut_off(answer, expected) or is_cut_off(gold, found):
+            return _undecided("equal up to rounding")
         if bool(_PLAIN_LOG.search(answer)) != bool(_PLAIN_LOG.search(gold)) and "\\ln" in answer + gold:
             return _undecided("different if log is to base 10, which it need not be")
     return opinion

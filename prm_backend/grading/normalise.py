@@ -112,7 +112,7 @@ class _Comparison:
 
     def _several(self, answer: Several, gold: Several) -> Judgement:
         if {answer.joint, gold.joint} == {"and", "or"} and _are_conditions((*answer.items, *gold.items)):
-            return _UNDECIDED, "conditions of which all must hold on one side, and one on the other"
+            return _UNDECIDED, "all of them on one side, one of them on the other"
         unordered = {("", ""), ("\\{", "\\}")}
         brackets = {(answer.opening, answer.closing), (gold.opening, gold.closing)}
         if len(answer.items) != len(gold.items):
@@ -245,9 +245,12 @@ def _names_each(side: Answer) -> bool:
 
 
 def _are_conditions(items: Sequence[Answer]) -> bool:
-    """Whether "and" between them is not "or": inequalities, or values of several variables."""
+    """Whether "and" between them is not "or": inequalities, values of several variables, names of things."""
     names = {item.name for item in items if isinstance(item, Named)}
-    return len(names) > 1 or any(isinstance(item, Expression) and is_condition(item.text) for item in items)
+    return len(names) > 1 or any(
+        isinstance(item, Words | Choice) or (isinstance(item, Expression) and is_condition(item.text))
+        for item in items
+    )
 
 
 def _each_named(side: Answer) -> Answer:

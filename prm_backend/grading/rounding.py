@@ -40,6 +40,24 @@ def is_no_decimal(decimal: str, exact: Any) -> bool:
     return True
 
 
+def is_cut_off(decimal: str, exact: Any) -> bool:
+    """Whether an answer is a decimal of six places or more that a number begins with, not rounded but cut off."""
+    quantity = _decimal(decimal)
+    places = 0 if quantity is None else quantity.digits or 0
+    if quantity is None or places < 6 or not isinstance(exact, sympy.Expr):
+        return False
+    if not (exact.is_number and exact.is_real):
+        return False
+    computed = _computed(exact, quantity)
+    behind = abs(computed) - abs(quantity.value)
+    return (computed < 0) == (quantity.value < 0) and 0 <= behind * 10**places < 1
+
+
+def _computed(exact: Any, quantity: Quantity) -> Fraction:
+    """A real number to more digits than a decimal has."""
+    return Fraction(str(exact.evalf(30 + (quantity.digits or 0))))
+
+
 def rounds(decimal: str, exact: Any) -> bool:
     """Whether an answer is a decimal of three digits or more to which a number rounds (3.14 and pi)."""
     if isinstance(exact, sympy.MatrixBase):
@@ -53,4 +71,4 @@ def rounds(decimal: str, exact: Any) -> bool:
         return False
     if not (exact.is_number and exact.is_real):
         return False
-    return is_rounded(quantity, Fraction(str(exact.evalf(30))))
+    return is_rounded(quantity, _computed(exact, quantity))

@@ -90,14 +90,18 @@ def in_letters_of(answer: str, gold: str) -> str:
     if ours is None or theirs is None or ours["name"] != theirs["name"]:
         return answer
     old, new = (match["round"] or match["below"] for match in (ours, theirs))
-    letters = _letters(ours["value"])
+    letters = _letters(TEXT_MACRO.sub("", ours["value"]))
     if old == new or old not in letters or new in letters or bool(ours["round"]) != bool(theirs["round"]):
         return answer
     return (
         answer[: ours.start("letter")]
         + theirs["letter"]
         + answer[ours.end("letter") : ours.start("value")]
-        + re.sub(rf"\\[a-zA-Z]+|{old}", lambda found: new if found[0] == old else found[0], ours["value"])
+        + re.sub(
+            rf"\\text\s*\{{[^{{}}]*\}}|\\[a-zA-Z]+|{old}",
+            lambda found: new if found[0] == old else found[0],
+            ours["value"],
+        )
     )
 
 

@@ -161,6 +161,7 @@ DIFFERENT = [
     # all of the conditions, or one of them
     ("t<-4 \\text{ and } t>6", "t<-4 \\text{ or } t>6"), ("t>4 and u<3", "t>4 or u<3"),
     ("t\\ge2\\land t\\le7", "t\\ge2\\lor t\\le7"), ("t=4 and u=3", "t=4 or u=3"), ("t\\ne1∧t\\ne2", "t\\ne1∨t\\ne2"),
+    ("\\text{north and east}", "\\text{north or east}"), ("A and C", "A or C"),
     # money of other countries, decimals that are nearly it, values of a function, words
     ("€7", "\\$7"), ("£7", "7 \\text{ dollars}"), ("¥700", "\\$700"), ("₹700", "€700"), ("700 yuan", "700 yen"),
     ("\\sqrt{7}", "2.6457513112"), ("e^3", "20.0855369233"), ("t = 2.64", "\\sqrt{7}"),

@@ -27,6 +27,8 @@ COMPARISONS = [
     ("\\begin{pmatrix}4&9\\end{pmatrix}", "\\begin{pmatrix}4\\\\9\\end{pmatrix}", W),
     # conditions that all or one must hold; a constant's name; a decimal that rounds; one of several
     ("t<-4 and t>6", "t<-4 or t>6", U), ("x^2+K", "x^2+C", U), ("2.6457513111", "\\sqrt7", U),
+    ("2.6457513110", "\\sqrt7", U), ("-3.1415926535", "-\\pi", U), ("4,50 €", "4.5", U),
+    ("2.6457513110645905905016157536", "\\sqrt7", U), ("2.6457513110645905905016157538", "\\sqrt7", W),
     ("2.6457513112", "\\sqrt7", W), ("t = 2.646", "\\sqrt7", U), ("8\\text{ or 9}", "8", U),
     ("\\text{Yes}", "\\text{Yes, it is}", U), ("\\text{C, E}", "\\text{C}", W),
     ("\\text{Ann}", "\\text{Ann and Ben}", W),

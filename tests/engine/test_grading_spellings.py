@@ -237,6 +237,7 @@ SAME = [
     ("t=3 and t=4", "t=3 or t=4"), ("t>4 and u<3", "u<3, t>4"),
     # money, letters for an argument, intersections, mixed numbers, packages
     ("€7", "7 euros"), ("7 €", "EUR 7"), ("£7", "7 pounds"), ("¥700", "700 yen"), ("Rs 700", "₹700"), ("₹700", "700"),
+    ("€0.70", "70 cents"),
     ("g(t)=t\\sin t", "g(x)=x\\sin x"), ("b_n=3n-1", "b_k=3k-1"), ("g(t)=(t+1)^2", "g(x)=x^2+2x+1"),
     ("(1,6)\\cap(2,9)", "(2,6)"), ("4 cis 60°", "2+2i\\sqrt3"), ("7 and a half", "7.5"),
     ("7\\text{ and a half}", "7.5"), ("7 and one half hours", "7.5 hours"), ("\\num{4,200}", "4200"),
