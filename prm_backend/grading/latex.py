@@ -70,7 +70,10 @@ _CURRENCIES = [
     (r"CNY|RMB", "yuan"),
     (r"₹|INR|Rs\.?", "rupees"),
 ]
-_SUM = r"(?P<amount>(?:\d{1,3}(?:,\d{2,3})*,\d{3}|\d+)(?:\.\d+)?)"
+_SUM = (
+    r"(?P<amount>(?:\d{1,3}(?:,\d{2,3})*,\d{3}|\d+)(?:\.\d+)?)"
+    r"(?:\s*(?:\\text\s*\{\s*)?(?P<magnitude>thousand|million|billion|trillion)\s*\}?)?"
+)
 _MONEY = [
     (re.compile(rf"(?P<sign>-?)\s*(?:{mark})\s*(?P<inner>-?)\s*{_SUM}"), name) for mark, name in _CURRENCIES
 ] + [(re.compile(rf"(?P<sign>-?)(?P<inner>){_SUM}\s*(?:{mark})"), name) for mark, name in _CURRENCIES[1:]]
@@ -184,7 +187,8 @@ def _money(text: str) -> str:
     """An amount of money with its currency in words, since its sign would be dropped with those around formulas."""
     for pattern, name in _MONEY:
         if match := pattern.fullmatch(text):
-            return f"{match['sign'] or match['inner']}{match['amount']}\\text{{ {name}}}"
+            unit = f"{match['magnitude']} {name}" if match["magnitude"] else name
+            return f"{match['sign'] or match['inner']}{match['amount']}\\text{{ {unit}}}"
     return text
 
 

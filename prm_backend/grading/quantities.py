@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from prm_backend.grading.policy import GradingPolicy
-from prm_backend.grading.units import UNITS, is_magnitude, size_of, unit_of
+from prm_backend.grading.units import CURRENCIES, UNITS, is_magnitude, size_of, unit_of
 from prm_backend.types import Outcome
 
 
@@ -15,7 +15,8 @@ from prm_backend.types import Outcome
 class Quantity:
     """An exact number. `digits` counts the decimals it was written with; None for others.
 
-    `unreduced` for a fraction whose parts share a divisor, or that is a whole number.
+    `unreduced` for a fraction whose parts share a divisor, or that is a whole number. `of` is the currency of
+    "5 million dollars", whose unit is the million.
     """
 
     value: Fraction
@@ -23,6 +24,7 @@ class Quantity:
     percent: bool = False
     unit: str = ""
     unreduced: bool = False
+    of: str = ""
 
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:[ ]\d{3})+(?!\d)|\d+)"
@@ -74,7 +76,22 @@ def read_quantity(text: str) -> Quantity | None:
     unit = unit_of(rest)
     if unit is None:
         return _compound(text)
-    return Quantity(value, digits, unit=unit, unreduced=unreduced)
+    return Quantity(
+        value, digits, unit=unit, unreduced=unreduced, of=_currency(rest) if is_magnitude(unit) else ""
+    )
+
+
+def _currency(words: str) -> str:
+    """That of "million dollars"; "" for anything else."""
+    last = words.rstrip(" }.").rpartition(" ")[2].casefold()
+    return next((name for name in (last, last.removesuffix("s")) if name in CURRENCIES), "")
+
+
+def _counted(quantity: Quantity) -> Quantity:
+    """Of "5 million dollars" 5,000,000 dollars, of "5 million" 5,000,000."""
+    if not is_magnitude(quantity.unit):
+        return quantity
+    return replace(quantity, value=quantity.value * UNITS[quantity.unit][1], unit=quantity.of, of="")
 
 
 def _compound(text: str) -> Quantity | None:
@@ -126,9 +143,12 @@ def _value(match: re.Match[str]) -> tuple[Fraction, int | None]:
 
 def compare_quantities(answer: Quantity, gold: Quantity, policy: GradingPolicy) -> tuple[Outcome, str]:
     """Compare two numbers exactly; what is equal but for a case of the policy is what that says."""
-    a, g = answer.value, gold.value
+    other_units = answer.unit != gold.unit and answer.unit and gold.unit
+    if other_units or (answer.of and gold.of and answer.of != gold.of):
+        answer, gold = _counted(answer), _counted(gold)
     if answer.unit != gold.unit and answer.unit and gold.unit:
         return _compare_units(answer, gold, policy)
+    a, g = answer.value, gold.value
     if a == g:
         return _differently_written(answer, gold, policy)
     if answer.percent != gold.percent:

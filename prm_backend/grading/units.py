@@ -64,6 +64,7 @@ _SIZES = {
     "units": "unit=1",
     "count": "one=1 dozen=12 hundred=100 thousand=1000 million=1000000 billion=1000000000 trillion=1000000000000",
 }
+CURRENCIES = {"dollar", "euro", "pound", "yen", "yuan", "rupee"}
 # A unit's name -> its dimension, and its size in a unit that all of that dimension share.
 UNITS = {
     name: (dimension, Fraction(size))

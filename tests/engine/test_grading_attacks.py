@@ -163,6 +163,7 @@ DIFFERENT = [
     ("t\\ge2\\land t\\le7", "t\\ge2\\lor t\\le7"), ("t=4 and u=3", "t=4 or u=3"), ("t\\ne1∧t\\ne2", "t\\ne1∨t\\ne2"),
     ("\\text{north and east}", "\\text{north or east}"), ("A and C", "A or C"),
     # money of other countries, decimals that are nearly it, values of a function, words
+    ("€5 million", "\\$5 million"), ("\\$5 million", "\\$5"), ("5 million euros", "\\$5,000,000"),
     ("€7", "\\$7"), ("£7", "7 \\text{ dollars}"), ("¥700", "\\$700"), ("₹700", "€700"), ("700 yuan", "700 yen"),
     ("\\sqrt{7}", "2.6457513112"), ("e^3", "20.0855369233"), ("t = 2.64", "\\sqrt{7}"),
     ("(1+10^{-20})\\sqrt7", "\\sqrt7"), ("\\sqrt{10^{22}+1}", "10^{11}"), ("2.6457513111", "\\sqrt7"),
