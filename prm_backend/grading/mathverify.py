@@ -78,8 +78,9 @@ def mathverify_opinion(
         if unit and gold_unit and unit != gold_unit:
             return _undecided(f"{unit} may not be {gold_unit}")
         opinion = _opinion_of_all(answer, gold, rounded, tolerance)
-        if with_constant_of(answer, gold) != answer and opinion.outcome is Outcome.WRONG:
-            again = _opinion_of_all(with_constant_of(answer, gold), gold, rounded, tolerance)
+        renamed = with_constant_of(answer, gold)
+        if renamed != answer and opinion.outcome is Outcome.WRONG:
+            again = _opinion_of_all(renamed, gold, rounded, tolerance)
             return again if again.outcome is Outcome.WRONG else _undecided("equal but for a constant's name")
         bare = without_letter(answer), without_letter(gold)
         if opinion.outcome is not Outcome.WRONG or bare == (answer, gold):

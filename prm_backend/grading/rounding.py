@@ -25,15 +25,17 @@ def _decimal(answer: str) -> Quantity | None:
     return quantity if quantity is not None and quantity.digits is not None else None
 
 
-def is_no_decimal(decimal: str, exact: Any) -> bool:
-    """Whether an answer is a decimal and the other side an irrational number, which no decimal is.
+def _is_real(exact: Any) -> bool:
+    """Whether it is one real number."""
+    return isinstance(exact, sympy.Expr) and bool(exact.is_number and exact.is_real)
 
-    The library takes the two for equal where they agree in the first digits.
-    """
+
+def is_no_decimal(decimal: str, exact: Any) -> bool:
+    """Whether an answer is a decimal and the other side an irrational number, which no decimal is."""
     quantity = _decimal(decimal)
-    if quantity is None or quantity.percent or not isinstance(exact, sympy.Expr):
+    if quantity is None or quantity.percent or not _is_real(exact):
         return False
-    if not (exact.is_number and exact.is_real) or exact.has(sympy.Float) or exact.is_rational:
+    if exact.has(sympy.Float) or exact.is_rational:
         return False
     if exact.is_rational is None:  # as of e + pi: nobody knows, but it has more digits than anybody writes
         return bool(abs(exact.evalf(60) - sympy.Rational(str(quantity.value))) > sympy.Float("1e-50"))
@@ -44,9 +46,7 @@ def is_cut_off(decimal: str, exact: Any) -> bool:
     """Whether an answer is a decimal of six places or more that a number begins with, not rounded but cut off."""
     quantity = _decimal(decimal)
     places = 0 if quantity is None else quantity.digits or 0
-    if quantity is None or places < 6 or not isinstance(exact, sympy.Expr):
-        return False
-    if not (exact.is_number and exact.is_real):
+    if quantity is None or places < 6 or not _is_real(exact):
         return False
     computed = _computed(exact, quantity)
     behind = abs(computed) - abs(quantity.value)
@@ -67,8 +67,6 @@ def rounds(decimal: str, exact: Any) -> bool:
             rounds(cell, entry) or _is(cell, entry) for cell, entry in zip(cells, exact, strict=True)
         )
     quantity = _decimal(decimal)
-    if quantity is None or not isinstance(exact, sympy.Expr):
-        return False
-    if not (exact.is_number and exact.is_real):
+    if quantity is None or not _is_real(exact):
         return False
     return is_rounded(quantity, _computed(exact, quantity))

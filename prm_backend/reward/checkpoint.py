@@ -74,6 +74,15 @@ def write_checkpoint(directory: Path, tensors: Mapping[str, Tensor], meta: Meta)
         shutil.rmtree(beside, ignore_errors=True)
 
 
+def require_encoding(path: Path, encoding: object, mend: str) -> None:
+    """CheckpointRefused, saying how to `mend` it, where a PRM read text laid out otherwise than here."""
+    if encoding != ENCODING_VERSION:
+        raise CheckpointRefused(
+            f"{path} was trained on text encoded as {encoding!r}, this program encodes as {ENCODING_VERSION!r}: "
+            f"its scores would mean nothing; {mend}"
+        )
+
+
 def read_meta(directory: Path) -> Meta:
     """The `meta.json` of a checkpoint. CheckpointRefused where it is missing, unreadable or of another format."""
     path = directory / META
@@ -86,11 +95,7 @@ def read_meta(directory: Path) -> Meta:
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         found = raw.get("format") if isinstance(raw, dict) else raw
         raise CheckpointRefused(f"{path} has format {found!r}, this program reads {FORMAT!r}: retrain")
-    if raw.get("encoding") != ENCODING_VERSION:
-        raise CheckpointRefused(
-            f"{path} was trained on text encoded as {raw.get('encoding')!r}, this program encodes as "
-            f"{ENCODING_VERSION!r}: its scores would mean nothing; retrain"
-        )
+    require_encoding(path, raw.get("encoding"), "retrain")
     try:
         meta = _meta(raw)
     except (KeyError, TypeError, ValueError) as error:

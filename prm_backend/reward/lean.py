@@ -64,8 +64,9 @@ class _Lean:
         *turned, value = states.split(self.heads, 1)
         for i, (norm, weight) in enumerate(self.turned_norms):
             turned[i] = _scaled(norm, turned[i]).mul_(weight)
+        turn = _turn(*position_embeddings)
         for each in turned:
-            _rotate(each, *position_embeddings)
+            torch.view_as_complex(each.unflatten(-1, (-1, 2))).mul_(turn)
         query, key = turned
         seen = attend(query, key, value, pack, scaling=self.attention.scaling)
         hidden = self.outward.and_("add", hidden, seen)
@@ -130,8 +131,7 @@ def _pairs(rows: Tensor, width: int) -> Tensor:
     return rows.unflatten(0, (-1, 2, width // 2)).transpose(1, 2).flatten(0, 2)
 
 
-def _rotate(states: Tensor, cos: Tensor, sin: Tensor) -> None:
-    """Rotary positions, in place, as a product of complex numbers; [tokens, heads, pairs] and [1, tokens, halves]."""
-    half = states.shape[-1] // 2
-    turn = torch.complex(cos[0, :, None, :half], sin[0, :, None, :half])
-    torch.view_as_complex(states.unflatten(-1, (half, 2))).mul_(turn)
+def _turn(cos: Tensor, sin: Tensor) -> Tensor:
+    """[tokens, 1, width / 2] complex numbers that rotate pairs; [1, tokens, width] in, whose halves are alike."""
+    half = cos.shape[-1] // 2
+    return torch.complex(cos[0, :, None, :half], sin[0, :, None, :half])

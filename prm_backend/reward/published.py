@@ -25,10 +25,10 @@ from transformers import (
 )
 
 from prm_backend.reward.aggregation import numbers
-from prm_backend.reward.checkpoint import CheckpointRefused
+from prm_backend.reward.checkpoint import require_encoding
 from prm_backend.reward.reader import StepReader, scored_steps
 from prm_backend.text import layouts
-from prm_backend.text.encoding import ENCODING_VERSION, Encoded, encode
+from prm_backend.text.encoding import Encoded, encode
 from prm_backend.text.layouts import BAD_TOKEN, GOOD_TOKEN, lay_out, one_token
 from prm_backend.text.segmentation import require_same
 from prm_backend.types import NEWLINE, StepProbs, Unscorable
@@ -67,11 +67,8 @@ def read_export(path: Path, tokenizer: Any, options: dict[str, Any]) -> tuple[Pr
     """A token classifier exported from a checkpoint of ours; one that does not say how it reads text is taken at the
     caller's word. CheckpointRefused for text laid out otherwise than here."""
     encoding = json.loads((path / "config.json").read_text(encoding="utf-8")).get("step_encoding")
-    if encoding not in (None, ENCODING_VERSION):
-        raise CheckpointRefused(
-            f"{path} was trained on text encoded as {encoding!r}, this program encodes as {ENCODING_VERSION!r}: "
-            "its scores would mean nothing; retrain and export it anew"
-        )
+    if encoding is not None:
+        require_encoding(path, encoding, "retrain and export it anew")
     return read_labels(path, tokenizer, options)
 
 
